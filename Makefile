@@ -59,6 +59,7 @@ torture: ## Kill writers at random for MINUTES (default: 5) and check that nothi
 	tests/crash/torture.py --minutes $(MINUTES)
 	tests/crash/workflow_torture.py --pawl build/release/pawl --kills 200
 	tests/crash/workflow_torture.py --pawl build/release/pawl --kills 200 --signal mixed
+	tests/crash/workflow_torture.py --pawl build/release/pawl --varied --kills 1000
 
 mutants: ## Break the code in one place at a time and check that a test fails
 	@tools/install-deps build test

@@ -1,4 +1,5 @@
-// pawl_steps_bench: shell steps compared with bare posix_spawn, and saving and resuming a DAG of a thousand tasks.
+// pawl_steps_bench: shell steps compared with bare posix_spawn, a DAG of a thousand tasks, steps of a DurableRun, and
+// small changes of a large state.
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -14,7 +15,7 @@
 #include <iostream>
 #include <pawl/workflow.hpp>
 
-#include "bench/report.hpp"
+#include "bench/steps_bench.hpp"
 
 extern char** environ;
 
@@ -202,15 +203,37 @@ int main(int argc, char** argv) {
   std::string json;
   std::uint64_t steps = 1'000;
   std::uint64_t tasks = 1'000;
+  std::uint64_t durable_steps = 10'000;
+  std::vector<std::string> only;
+  std::string crash_in;
+  std::string resume_in;
   CLI::App app("Measures steps of workflows");
   app.add_option("--dir", folder, "where to measure, in a folder of its own that is removed after (build/bench-data)");
   app.add_option("--json", json, "also write the results to this file");
   app.add_option("--steps", steps, "how many shell steps (1,000)");
   app.add_option("--tasks", tasks, "how many tasks of the DAG (1,000)")->check(CLI::Range(100, 100'000));
+  app.add_option("--durable-steps", durable_steps, "how many steps of the DurableRun (10,000)")
+      ->check(CLI::Range(1'000, 1'000'000));
+  app.add_option("--only", only, "measure only these: steps, dag, durable-run, durable-resume, changes");
+  app.add_option("--crash-in", crash_in)->group("");
+  app.add_option("--resume-in", resume_in)->group("");
   CLI11_PARSE(app, argc, argv);
+  if (!crash_in.empty()) crash_in_durable_run(crash_in);
+  if (!resume_in.empty()) {
+    resume_durable_run(resume_in);
+    return 0;
+  }
   folder = (std::filesystem::absolute(folder) / fmt::format("pawl-steps-bench-{}", ::getpid())).string();
   std::filesystem::create_directories(folder);
-  std::vector<Scenario> scenarios{measure_spawning(folder, steps), measure_dag(folder, tasks)};
+  std::vector<Scenario> scenarios;
+  const auto measure = [&](const char* name, const auto& scenario) {
+    if (only.empty() || std::ranges::find(only, name) != only.end()) scenarios.push_back(scenario());
+  };
+  measure("steps", [&] { return measure_spawning(folder, steps); });
+  measure("dag", [&] { return measure_dag(folder, tasks); });
+  measure("durable-run", [&] { return measure_durable_steps(folder, durable_steps); });
+  measure("durable-resume", [&] { return measure_durable_resume(folder); });
+  measure("changes", [&] { return measure_changes(folder); });
   for (const Scenario& scenario : scenarios) print(scenario);
   std::filesystem::remove_all(folder);
   if (!json.empty() && !(std::ofstream(json) << to_json(scenarios))) stop("can't write " + json);

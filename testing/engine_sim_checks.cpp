@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "machine/progress.hpp"
+#include "machine/snapshot.hpp"
 #include "testing/engine_sim_world.hpp"
 
 namespace pawl::engine_sim {
@@ -78,13 +79,77 @@ void World::check_running(SimRun& run) {
   if (limited > 2) violate("more attempts use the shared limit than it allows");
 }
 
-void World::check_replay(SimRun& run) {
-  const State again = replay(run.state->definition, run.journal);
-  Json expected = progress_of(again);
-  Json actual = progress_of(*run.state);
-  if (expected == actual) return;
-  const Json difference = Json::diff(expected, actual);
-  violate("the records lead to another state: " + compact(difference).substr(0, 300));
+void World::check_same(const State& expected, const State& actual) {
+  const Json then = progress_of(expected);
+  const Json now = progress_of(actual);
+  if (then == now) return;
+  violate("the records lead to another state: " + compact(Json::diff(then, now)).substr(0, 300));
+}
+
+void World::check_replay(SimRun& run, const State& actual) {
+  State again = *run.checked;
+  for (std::size_t i = run.checked_from; i < run.journal.size(); ++i) apply(again, run.journal[i]);
+  check_same(again, actual);
+}
+
+/// The state that is durable is the one that the records lead to, as long as neither a rollback nor a change is
+/// between.
+void World::check_restored(SimRun& run) {
+  if (!run.checked || run.durable.empty() || run.other_progress) return;
+  const Result<State> restored = restore(run.checked->definition, durable_state(run));
+  if (!restored) return violate("the state can't be restored: " + restored.error().message);
+  check_replay(run, *restored);
+}
+
+/// A cancelled run does not ask any more, except in `finally`.
+void World::check_refused(SimRun& run, const fact::MessageArrived& message, std::uint64_t before) {
+  const Node* node = find_node(std::as_const(*run.state), message.path);
+  if (node == nullptr || is_within(*run.state, scope_at(std::as_const(*run.state), node->scope), ScopeKind::finally))
+    return;
+  const std::vector<Record> records = all_records(run);
+  for (std::uint64_t number = before + 1; number <= run.state->records; ++number) {
+    const std::size_t position = position_of(run, number);
+    if (position <= records.size() && std::holds_alternative<recorded::Decided>(records[position - 1].fact))
+      return violate(fmt::format("a decision on {} counts after the cancellation", message.path));
+  }
+}
+
+/// Results are about the items that the map has now.
+void World::check_results(const Node& map, const Json& results) {
+  if (!map.map || (map.map->items == nullptr && map.map->item_hashes == nullptr)) return;
+  for (const Json& result : results) {
+    const auto index = result["index"].get<std::uint64_t>();
+    if (index >= map.map->total) return violate(fmt::format("{} has a result of a missing item", map.path));
+    const std::uint64_t hash =
+        map.map->item_hashes != nullptr ? (*map.map->item_hashes)[index] : hash_of_item((*map.map->items)[index]);
+    if (hash != hash_of_item(result["item"]))
+      return violate(fmt::format("a result of {} is about another item {}", map.path, index));
+  }
+  if (results.size() != map.record.map->done.count())
+    violate(fmt::format("{} of {} results of {} were found", results.size(), map.record.map->done.count(), map.path));
+}
+
+/// In some schedules: applying the changes gives the new snapshot.
+void World::check_changes(SimRun& run) {
+  if (schedule_.seed % 8 != 0 || !run.live) return;
+  const auto same = [](std::uint64_t number) { return number; };
+  for (const Change& change : take_changes(*run.state)) {
+    if (change.node == NodeId::none) {
+      run.shadow.erase(change.path);
+    } else {
+      run.shadow[change.path] = compact(record_of(*run.state, node_at(*run.state, change.node), same).to_json());
+    }
+  }
+  std::map<std::string, std::string> whole;
+  for (const auto& [path, record] : snapshot(*run.state, run.base, same).steps) whole[path] = compact(record.to_json());
+  if (whole == run.shadow) return;
+  for (const auto& [path, text] : whole) {
+    const auto known = run.shadow.find(path);
+    if (known == run.shadow.end()) return violate(fmt::format("a change is missing: {} is {}", path, text));
+    if (known->second != text)
+      return violate(fmt::format("a change is missing: {} is {}, not {}", path, text, known->second));
+  }
+  violate("a change is missing: a step is no longer in the snapshot");
 }
 
 void World::check_end(const command::Finish& c) {

@@ -3,6 +3,7 @@
 
 #include "machine/names.hpp"
 #include "machine/results.hpp"
+#include "machine/snapshot.hpp"
 #include "testing/engine_sim_world.hpp"
 
 namespace pawl::engine_sim {
@@ -24,6 +25,7 @@ void World::execute(SimRun& run, const Command& command) {
     return later(run, c->due.us - now_us_, fact::TimerDue{c->timer});
   if (const auto* c = std::get_if<command::Save>(&command)) return save(run, c->batch);
   if (const auto* c = std::get_if<command::LoadOutput>(&command)) return load(run, *c);
+  if (const auto* c = std::get_if<command::LoadFinished>(&command)) return load_finished(run, *c);
   if (const auto* c = std::get_if<command::LoadItems>(&command)) {
     auto hashes = std::make_shared<std::vector<std::uint64_t>>();
     for (const Json& item : items_of_file(c->file)) hashes->push_back(hash_of_item(item));
@@ -59,7 +61,7 @@ void World::execute(SimRun& run, const Command& command) {
     return later(run, 30, fact::CacheAnswered{c->node, known, known ? hit->second : Json(), known ? "RUN@1" : ""});
   }
   if (const auto* c = std::get_if<command::StoreCache>(&command)) {
-    const Result<Json> output = output_in(all_records(run), c->record);
+    const Result<Json> output = output_in(all_records(run), position_of(run, c->record));
     if (!output) return violate("a result for the cache is missing: " + output.error().message);
     cache_[c->key + compact(run.inputs[c->path])] = *output;
     return;
@@ -181,25 +183,80 @@ void World::stop(SimRun& run, const command::StopAttempt& c) {
   }
 }
 
-std::vector<Record> World::all_records(const SimRun& run) const {
+/// Returns the position of the record that a number of the current execution names: that of an event or of a record.
+std::size_t World::position_of(const SimRun& run, std::uint64_t number) {
+  if (number > run.state->base) return run.first + (number - run.state->base);
+  const auto found = std::ranges::lower_bound(run.events, number);
+  return found == run.events.end() || *found != number ? 0 : static_cast<std::size_t>(found - run.events.begin()) + 1;
+}
+
+std::vector<Record> World::all_records(const SimRun& run) {
   std::vector<Record> all = run.journal;
   const Saving& saving = run.state->saving;
-  if (saving.in_flight && saving.in_flight->first == all.size() + 1)
-    all.insert(all.end(), saving.in_flight->records.begin(), saving.in_flight->records.end());
-  all.insert(all.end(), saving.unsaved.begin(), saving.unsaved.end());
+  const auto add = [&](Record record) {
+    std::visit(
+        [&](auto& fact) {
+          if constexpr (requires { fact.output_of; })
+            fact.output_of = fact.output_of == 0 ? 0 : position_of(run, fact.output_of);
+        },
+        record.fact);
+    all.push_back(std::move(record));
+  };
+  if (saving.in_flight && position_of(run, saving.in_flight->first) == all.size() + 1) {
+    for (const Record& record : saving.in_flight->records) add(record);
+  }
+  for (const Record& record : saving.unsaved) add(record);
   return all;
 }
 
+/// Returns the records that no rollback took back, at their positions.
+std::vector<Record> World::effective_records(const SimRun& run) {
+  std::vector<Record> records = all_records(run);
+  for (std::size_t i = 0; i < run.events.size(); ++i) {
+    if (!run.base.lost.contains(run.events[i])) continue;
+    if (std::holds_alternative<recorded::ItemEnded>(records[i].fact)) records[i] = {};
+  }
+  return records;
+}
+
 void World::load(SimRun& run, const command::LoadOutput& c) {
-  const std::vector<Record> records = all_records(run);
   const Node& node = node_at(std::as_const(*run.state), c.node);
-  if (c.record > 0) return later(run, 20, fact::OutputLoaded{c.node, "", output_in(records, c.record).value_or("?")});
-  Json results = results_of(node, records);
+  if (c.record > 0) {
+    Result<Json> output = output_in(all_records(run), position_of(run, c.record));
+    if (!output) return violate(fmt::format("the output of {} is lost: {}", c.path, output.error().message));
+    return later(run, 20, fact::OutputLoaded{c.node, "", std::move(*output)});
+  }
+  Json results = results_of(node, effective_records(run));
+  check_results(node, results);
+  if (over_) return;
   for (Json& result : results) result.erase("error");
   later(run, 20, fact::OutputLoaded{c.node, "", std::move(results)});
 }
 
+void World::load_finished(SimRun& run, const command::LoadFinished& c) {
+  const Node& map = node_at(std::as_const(*run.state), c.node);
+  auto hashes = std::make_shared<std::map<std::uint64_t, std::uint64_t>>();
+  for (const Record& record : effective_records(run)) {
+    const auto* item = std::get_if<recorded::ItemEnded>(&record.fact);
+    if (item != nullptr && item->path == c.path && map.record.map->done.contains(item->index))
+      (*hashes)[item->index] = item->hash;
+  }
+  later(run, 20, fact::FinishedLoaded{.node = c.node, .hashes = hashes});
+}
+
+/// The state is that of the moment when the batch is made. A repeated batch has the same state.
+void World::note_state(SimRun& run, const SaveBatch& batch) {
+  if (run.saves.contains(batch.id)) return;
+  for (std::size_t i = 0; i < batch.records.size(); ++i) {
+    run.base.events += below(3) == 0 ? 2U : 1U;  // an announcement may have a number in between
+    run.event_of.push_back(run.base.events);
+  }
+  const auto event_of = [&](std::uint64_t record) { return run.event_of.at(record - run.state->base - 1); };
+  run.saves[batch.id] = compact(snapshot(*run.state, run.base, event_of).to_json());
+}
+
 void World::save(SimRun& run, const SaveBatch& batch) {
+  note_state(run, batch);
   const std::int64_t delay_us = 100 + static_cast<std::int64_t>(below(2'000));
   at(delay_us, [this, &run, life = run.life, batch] {
     if (!run.live || run.life != life) return;
@@ -218,17 +275,33 @@ void World::save(SimRun& run, const SaveBatch& batch) {
 /// A batch that is durable already is answered, not doubled.
 void World::make_durable(SimRun& run, const SaveBatch& batch) {
   if (!durable_batches_.insert({run.key, batch.id}).second) return;
-  if (batch.first != run.journal.size() + 1)
+  if (position_of(run, batch.first) != run.journal.size() + 1)
     return violate(fmt::format("a batch begins with record {} after {}", batch.first, run.journal.size()));
   for (const Record& record : batch.records) {
-    run.journal.push_back(record);
+    Result<Record> read = record;
+    if (below(8) == 0) read = record_from_json(to_json(record));
+    if (!read) return violate("a record can't be read: " + read.error().message);
+    std::visit(
+        [&](auto& fact) {
+          if constexpr (requires { fact.output_of; })
+            fact.output_of = fact.output_of == 0 ? 0 : position_of(run, fact.output_of);
+        },
+        read->fact);
+    run.events.push_back(run.event_of.at(run.journal.size() - run.first));
+    run.journal.push_back(std::move(*read));
     note_durable(run, record, run.journal.size());
   }
+  run.durable = run.saves.at(batch.id);
+  run.points.push_back({run.durable, run.journal.size()});
 }
 
 void World::note_durable(SimRun& run, const Record& record, std::uint64_t number) {
   if (const auto* settled = std::get_if<recorded::StepSettled>(&record.fact)) {
     if (settled->status == StepStatus::completed && settled->start > 0) run.done[settled->path] = number;
+  }
+  if (const auto* decided = std::get_if<recorded::Decided>(&record.fact)) {
+    if (!run.decisions.insert(decided->path + " " + decided->binding).second)
+      return violate(fmt::format("a second decision on {} counts", decided->path));
   }
   if (const auto* ended = std::get_if<recorded::AttemptEnded>(&record.fact)) {
     if (ended->how == recorded::AttemptEnd::failed) ++run.failures[ended->path];
@@ -245,7 +318,7 @@ void World::open_child(SimRun& run, const command::StartChild& c) {
     found = std::prev(runs_.end());
   }
   SimRun& child = **found;
-  if (child.vars != c.with && !child.journal.empty())
+  if (child.vars != c.with && !child.durable.empty())
     return violate(fmt::format("child {} is used with other values", c.key));
   if (child.live) return violate(fmt::format("child {} is opened twice", c.key));
   child.parent = &run;
@@ -259,7 +332,7 @@ void World::open_child(SimRun& run, const command::StartChild& c) {
     feed(run, fact::ChildOpened{c.node, child.key});
     if (!run.live || child.live) return;
     if (child.status == RunStatus::completed || child.status == RunStatus::cancelled) {
-      const State state = replay(definition_of(child), child.journal);
+      const RunState state = durable_state(child);
       return feed(run, fact::ChildEnded{
                            .node = c.node, .status = child.status, .outputs = state.outputs, .usage = state.usage});
     }
@@ -275,7 +348,7 @@ SimRun* World::child_of(SimRun& run, NodeId id) {
   if (node == nullptr) return nullptr;
   for (const auto& child : runs_) {
     const bool its_own = child->parent == &run && child->parent_node == id;
-    if (its_own && child->key.ends_with(fmt::format("#{}", node->child_number))) return child.get();
+    if (its_own && child->key.ends_with(fmt::format("#{}", node->record.child_number))) return child.get();
   }
   return nullptr;
 }
@@ -294,7 +367,7 @@ void World::stop_child(SimRun& run, const command::StopChild& c) {
 void World::finished(SimRun& run, const command::Finish& c) {
   say(fmt::format("{}: finish {} {}", run.key, to_text(c.status), c.error));
   if (!run.processes.empty()) return violate("the execution ended while a process runs");
-  if (c.everything_saved) check_replay(run);
+  if (c.everything_saved) check_replay(run, *run.state);
   run.live = false;
   run.sealed = false;
   if (c.everything_saved) {

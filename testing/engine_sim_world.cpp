@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "domain/rolled_back.hpp"
 #include "machine/names.hpp"
+#include "machine/snapshot.hpp"
 
 namespace pawl::engine_sim {
 
@@ -66,23 +68,37 @@ std::shared_ptr<const Definition> World::definition_of(const SimRun& run) {
   return definition;
 }
 
+RunState World::durable_state(const SimRun& run) {
+  if (run.durable.empty()) return {};
+  return RunState::from_json(parse_json(run.durable)).value();
+}
+
 /// Starts or resumes a machine for the run in the process that lives now.
 void World::drive(SimRun& run, bool automatic) {
-  for (Record& record : run.journal) {
-    if (below(8) != 0) continue;
-    Result<Record> read = record_from_json(to_json(record));
-    if (!read) return violate("a record can't be read: " + read.error().message);
-    record = std::move(*read);
+  check_restored(run);
+  if (over_) return;
+  const RunState from = durable_state(run);
+  const std::shared_ptr<const Definition> definition = definition_of(run);
+  run.state = run.durable.empty() ? empty_state(definition) : restore(definition, from).value();
+  if (!run.checked || std::exchange(run.other_progress, false)) {
+    run.checked = run.state;
+    run.checked_from = run.journal.size();
   }
-  run.state = replay(definition_of(run), run.journal);
-  run.state->saving.durable = run.journal.size();
+  run.base = from;
+  run.base.steps.clear();
+  run.first = run.journal.size();
+  run.event_of.clear();
+  run.saves.clear();
+  run.shadow.clear();
+  for (const auto& [path, record] : snapshot(*run.state, run.base, [](std::uint64_t n) { return n; }).steps)
+    run.shadow[path] = compact(record.to_json());
   run.live = true;
   ++run.life;
   std::erase_if(durable_batches_, [&](const auto& batch) { return batch.first == run.key; });
   run.sealed = false;
   run.told_tokens = 0;
   run.processes.clear();
-  const bool fresh = run.journal.empty();
+  const bool fresh = run.durable.empty();
   if (!fresh) ++ended_.resumes;
   for (const auto& [attempt, tokens] : std::map(run.left))
     feed(run, fact::AttemptLeft{attempt.first, attempt.second, Report{.usage = {.tokens = tokens}}});
@@ -114,7 +130,11 @@ void World::feed(SimRun& run, Fact fact) {
     say(fmt::format("{}: fact {} {}", run.key, fact.index(), detail));
   }
   const std::uint64_t before = run.state->records;
+  const bool cancelled = run.state->hold == Hold::cancel;
   const std::vector<Command> commands = step(*run.state, fact, Timestamp{now_us_});
+  if (const auto* message = std::get_if<fact::MessageArrived>(&fact); message != nullptr && cancelled)
+    check_refused(run, *message, before);
+  if (over_) return;
   if (trace_ && run.state->records > before) {
     const auto& unsaved = run.state->saving.unsaved;
     const auto batch = run.state->saving.in_flight ? run.state->saving.in_flight->records : std::vector<Record>{};
@@ -126,6 +146,7 @@ void World::feed(SimRun& run, Fact fact) {
     }
   }
   for (const Command& command : commands) execute(run, command);
+  check_changes(run);
   if (over_) return;
   after_feed(run);
   if (!over_) disturb();
@@ -238,6 +259,12 @@ void World::answer(SimRun& run) {
   for (const Message& message : run.inbox) signals += message.fact.type == fact::MessageType::signal ? 1 : 0;
   std::vector<fact::MessageArrived> messages;
   for (const auto& [id, node] : run.state->nodes) {
+    const bool decided = is_settled(node.record.status) && !node.record.binding.empty();
+    if (decided && below(4) == 0) {  // somebody else answers the same gate later
+      const bool approved = node.record.status == StepStatus::completed;
+      const auto other = approved ? fact::MessageType::reject : fact::MessageType::approve;
+      messages.push_back({.type = other, .path = node.path, .binding = node.record.binding, .by = "bob"});
+    }
     if (node.record.status != StepStatus::waiting) continue;
     if (node.record.reason == StepReason::approval) {
       const bool asked = std::ranges::any_of(run.inbox, [&](const Message& m) { return m.fact.path == node.path; });
@@ -287,18 +314,16 @@ void World::next_execution() {
 
 void World::roll_back() {
   SimRun& run = main();
-  if (run.journal.size() < 3) return;
+  if (run.points.empty()) return;
   rolled_back_ = true;
-  const std::uint64_t to = 1 + below(run.journal.size() - 1);
-  // Only to the end of a batch: records of one decision belong together.
-  std::uint64_t bound = to;
-  while (bound < run.journal.size() && run.journal[bound].at == run.journal[bound - 1].at) ++bound;
-  const Usage usage = run.state->usage;
-  run.journal.push_back({Timestamp{now_us_}, recorded::RunRolledBack{.to = bound, .usage = usage}});
-  say(fmt::format("rolled back to record {}", bound));
-  std::erase_if(run.done, [&](const auto& entry) { return entry.second > bound; });
+  check_restored(run);
+  const SimRun::Point& point = run.points[below(run.points.size())];
+  const RunState to = RunState::from_json(parse_json(point.state)).value();
+  run.durable = compact(rolled_back(to, durable_state(run)).to_json());
+  run.other_progress = true;
+  say(fmt::format("rolled back to record {}", point.records));
+  std::erase_if(run.done, [&](const auto& entry) { return entry.second > point.records; });
   run.status = RunStatus::interrupted;
-  run.left.clear();
   run.failures.clear();
 }
 
@@ -306,8 +331,15 @@ void World::roll_back() {
 void World::change() {
   std::vector<StepPlan>& steps = plan_.workflows[0].steps;
   if (steps.empty()) return;
-  StepPlan& step = steps[below(steps.size())];
+  std::vector<std::size_t> maps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].what == StepPlan::What::map) maps.push_back(i);
+  }
+  const bool takes_map = !maps.empty() && below(2) == 0;
+  StepPlan& step = steps[takes_map ? maps[below(maps.size())] : below(steps.size())];
   say("changed: " + step.id);
+  check_restored(main());
+  main().other_progress = true;
   ++step.version;
   main().failures.clear();
   inputs_changed_ = true;

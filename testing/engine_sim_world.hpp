@@ -27,15 +27,31 @@ struct SimRun {
   std::size_t workflow = 0;
   std::string key = {};
   Json vars = Json::object();
-  std::vector<machine::Record> journal = {};
+  std::vector<machine::Record> journal = {};  // all durable records, by position from 1; they refer to positions
+  std::vector<std::uint64_t> events = {};     // the number of the event of each
+  std::string durable = {};                   // the newest state, from which the next execution starts
+  struct Point {
+    std::string state = {};
+    std::size_t records = 0;
+  };
+  std::vector<Point> points = {};              // all states, for rollbacks
+  std::optional<machine::State> checked = {};  // a state that the records from `checked_from` on follow
+  std::size_t checked_from = 0;
+  bool other_progress = false;  // by a rollback or a change, since `checked`
   std::vector<Message> inbox = {};
   bool sealed = false;
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> left = {};  // reports: tokens, by path and attempt
   std::map<std::string, std::uint64_t> done = {};      // durable completions, by path: number of the record
+  std::set<std::string> decisions = {};                // durable, as path and binding
   std::map<std::string, std::uint32_t> failures = {};  // durable, since a person resumed, by path
   RunStatus status = RunStatus::running;
   // While it is driven:
   std::optional<machine::State> state = {};
+  RunState base = {};                               // what the machine does not know
+  std::size_t first = 0;                            // durable records of the executions before
+  std::vector<std::uint64_t> event_of = {};         // of each record of this execution
+  std::map<std::uint64_t, std::string> saves = {};  // the state of each batch
+  std::map<std::string, std::string> shadow = {};   // the records of steps, kept up by changes
   bool live = false;
   std::uint64_t life = 0;  // number of its execution
   std::map<machine::NodeId, Process> processes = {};
@@ -85,19 +101,29 @@ class World {
   void make_durable(SimRun& run, const machine::SaveBatch& batch);
   void note_durable(SimRun& run, const machine::Record& record, std::uint64_t number);
   void load(SimRun& run, const machine::command::LoadOutput& c);
+  void load_finished(SimRun& run, const machine::command::LoadFinished& c);
+  void note_state(SimRun& run, const machine::SaveBatch& batch);
   void open_child(SimRun& run, const machine::command::StartChild& c);
   [[nodiscard]] SimRun* child_of(SimRun& run, machine::NodeId id);
   void stop_child(SimRun& run, const machine::command::StopChild& c);
   void read_inbox(SimRun& run, bool seal);
   void finished(SimRun& run, const machine::command::Finish& c);
   void grant();
-  [[nodiscard]] std::vector<machine::Record> all_records(const SimRun& run) const;
+  [[nodiscard]] static std::size_t position_of(const SimRun& run, std::uint64_t number);
+  [[nodiscard]] static std::vector<machine::Record> all_records(const SimRun& run);
+  [[nodiscard]] static std::vector<machine::Record> effective_records(const SimRun& run);
+  [[nodiscard]] static RunState durable_state(const SimRun& run);
 
   // Checks.
   void check_start(SimRun& run, const machine::command::StartAttempt& c);
   [[nodiscard]] static std::uint64_t settled_in(const SimRun& run, const std::string& path);
   void check_running(SimRun& run);
-  void check_replay(SimRun& run);
+  void check_same(const machine::State& expected, const machine::State& actual);
+  void check_replay(SimRun& run, const machine::State& actual);
+  void check_restored(SimRun& run);
+  void check_changes(SimRun& run);
+  void check_refused(SimRun& run, const machine::fact::MessageArrived& message, std::uint64_t before);
+  void check_results(const machine::Node& map, const Json& results);
   void check_end(const machine::command::Finish& c);
 
   Plan plan_;

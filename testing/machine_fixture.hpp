@@ -7,6 +7,7 @@
 
 #include "base/assert.hpp"
 #include "machine/machine.hpp"
+#include "machine/snapshot.hpp"
 
 namespace pawl::machine {
 
@@ -58,6 +59,7 @@ class MachineTest : public ::testing::Test {
   State s;
   std::vector<Command> commands;  // since the last clear()
   std::vector<Record> journal;
+  std::string durable;  // the state that the next execution starts from
   Timestamp now{1'000'000'000'000};
 
   std::shared_ptr<const Definition> definition() {
@@ -73,11 +75,12 @@ class MachineTest : public ::testing::Test {
     s = empty_state(definition());
     feed(fact::RunBegan{});
   }
-  /// The process dies; what is durable is applied again.
+  static std::string text_of(const RunState& state) { return compact(state.to_json()); }
+  RunState saved() const { return parsed(RunState::from_json(parse_json(durable))); }
+  /// The process dies; the next one starts from what is durable.
   void crash_and_resume(bool automatic = false, bool accept = false) {
     commands.clear();
-    s = replay(definition(), journal);
-    s.saving.durable = journal.size();
+    s = parsed(restore(definition(), saved()));
     feed(fact::RunResumed{.automatic = automatic, .changes_accepted = accept});
   }
   void feed(const Fact& fact) {
@@ -85,12 +88,15 @@ class MachineTest : public ::testing::Test {
     while (!facts.empty()) {
       const std::vector<Command> out = step(s, facts.front(), now);
       facts.erase(facts.begin());
+      const auto same = [](std::uint64_t number) { return number; };
       for (const Command& command : out) {
         commands.push_back(command);
         if (const auto* save = std::get_if<command::Save>(&command); save != nullptr && saves_succeed) {
+          durable = text_of(snapshot(s, RunState(), same));
           journal.insert(journal.end(), save->batch.records.begin(), save->batch.records.end());
           facts.emplace_back(fact::SaveDurable{save->batch.id});
         }
+        if (const auto* load = std::get_if<command::LoadFinished>(&command)) facts.emplace_back(finished(*load));
         if (const auto* read = std::get_if<command::ReadInbox>(&command))
           facts.emplace_back(fact::InboxRead{read->seal});
       }
@@ -152,6 +158,14 @@ class MachineTest : public ::testing::Test {
   }
 
  private:
+  [[nodiscard]] fact::FinishedLoaded finished(const command::LoadFinished& load) const {
+    auto hashes = std::make_shared<std::map<std::uint64_t, std::uint64_t>>();
+    for (const Record& record : journal) {
+      const auto* item = std::get_if<recorded::ItemEnded>(&record.fact);
+      if (item != nullptr && item->path == load.path) (*hashes)[item->index] = item->hash;
+    }
+    return {.node = load.node, .hashes = hashes};
+  }
   int messages_ = 0;
 };
 

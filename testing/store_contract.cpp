@@ -12,9 +12,13 @@ namespace {
 constexpr std::size_t kAll = 1000;
 
 std::string text_of(const CheckpointInfo& info) {
-  return fmt::format("{}<-{} {} {} {} {} {} '{}' '{}' '{}' '{}' '{}' {} {}\n", info.sequence.value, info.parent.value,
+  std::string also;
+  for (const SaveLabel& label : info.also)
+    also += fmt::format(" {} {} '{}' '{}'", to_text(label.kind), to_text(label.reason), label.stage, label.step);
+  return fmt::format("{}<-{} {} {} {} {} {} '{}' '{}' '{}' '{}'{} '{}' {} {}\n", info.sequence.value, info.parent.value,
                      info.id.text(), info.created.us, to_text(info.kind), to_text(info.status), to_text(info.reason),
-                     info.name, info.caller_id, info.stage, info.step, info.metadata, info.state_bytes, info.checksum);
+                     info.name, info.caller_id, info.stage, info.step, also, info.metadata, info.state_bytes,
+                     info.checksum);
 }
 
 }  // namespace
@@ -46,6 +50,7 @@ std::span<const ContractTest> contract_tests() {
     std::ranges::copy(contract::inbox_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::pruning_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::audit_tests(), std::back_inserter(tests));
+    std::ranges::copy(contract::change_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::fork_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::erasing_tests(), std::back_inserter(tests));
     std::ranges::copy(contract::recovery_tests(), std::back_inserter(tests));

@@ -77,6 +77,7 @@ std::string picture(Store& store, std::string_view run);
 [[nodiscard]] std::vector<ContractTest> inbox_tests();
 [[nodiscard]] std::vector<ContractTest> pruning_tests();
 [[nodiscard]] std::vector<ContractTest> audit_tests();
+[[nodiscard]] std::vector<ContractTest> change_tests();
 [[nodiscard]] std::vector<ContractTest> fork_tests();
 [[nodiscard]] std::vector<ContractTest> erasing_tests();
 [[nodiscard]] std::vector<ContractTest> recovery_tests();

@@ -1,4 +1,4 @@
-// S17, S18, S21: messages to a run, its owner and its size.
+// S17, S18, S21, S24: messages to a run, its owner, its size and the seal of its inbox.
 #include <algorithm>
 #include <set>
 
@@ -154,6 +154,51 @@ void s21_footprint(StoreUnderTest& subject) {
   need_error(store->footprint(run_id("missing")), Code::run_not_found);
 }
 
+// --- S24
+
+void s24_seal(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  const auto other = subject.open();
+  const auto sealed = [&](std::string_view run) {
+    const bool here = need(store->inbox_sealed(run_id(run)));
+    expect(need(other->inbox_sealed(run_id(run))) == here, "handles disagree about a seal");
+    return here;
+  };
+  expect(!sealed("missing"), "the inbox of a missing run is sealed");
+  auto run = writer(*store, "r");
+  need(run->save(state("1")));
+  need(writer(*store, "elsewhere")->save(state("1")));
+  need(run->unseal_inbox());
+  expect(!sealed("r"), "an inbox is sealed before anybody does so");
+  need(run->seal_inbox());
+  need(run->seal_inbox());
+  expect(sealed("r"), "a sealed inbox is not");
+  expect(!sealed("elsewhere"), "the inbox of another run is sealed");
+  need(run->save(state("2")));
+  expect(sealed("r"), "a save breaks the seal");
+  need(run->unseal_inbox());
+  expect(!sealed("r"), "an inbox is sealed after it was unsealed");
+  need(run->seal_inbox());
+  run.reset();
+  expect(!sealed("r"), "the seal outlives its writer");
+  run = writer(*other, "r");
+  expect(!sealed("r"), "a new writer begins with a sealed inbox");
+}
+
+void s24_messages(StoreUnderTest& subject) {
+  const auto store = subject.open();
+  const auto other = subject.open();
+  const auto run = writer(*store, "r");
+  need(run->save(state("1")));
+  need(other->post(run_id("r"), "1"));
+  need(run->seal_inbox());
+  expect(bodies(*store, "r") == Texts({"1"}), "a message that was posted before the seal is not listed");
+  const std::string late = need(other->post(run_id("r"), "2"));
+  expect(bodies(*store, "r") == Texts({"1", "2"}), "a message that was posted after the seal is not listed");
+  need(other->take(run_id("r"), late));
+  expect(bodies(*store, "r") == Texts({"1"}), "a message can't be taken back from a sealed inbox");
+}
+
 }  // namespace
 
 std::vector<ContractTest> inbox_tests() {
@@ -164,6 +209,8 @@ std::vector<ContractTest> inbox_tests() {
       {"S17_AMissingRunIsRefusedAndAMissingMessageIsFine", s17_missing_is_fine_or_refused},
       {"S18_TheOwnerIsNamedWhileTheRunIsHeld", s18_owner},
       {"S18_AskingForTheOwnerTakesNothing", s18_asking_takes_nothing},
+      {"S24_TheInboxIsSealedUntilItsWriterUnsealsItOrEnds", s24_seal},
+      {"S24_ASealedInboxStillTakesAndListsMessages", s24_messages},
       {"S21_TheBytesOfARunAreCountedByWhatTheyAre", s21_footprint},
   };
 }

@@ -134,6 +134,41 @@ void s16_addresses(StoreUnderTest& subject) {
   need_error(store->checkpoint(run_id("r"), at_label(Which::By::stage, "n")), Code::checkpoint_not_found);
 }
 
+void s16_any_label(StoreUnderTest& subject) {
+  auto store = subject.open();
+  const std::vector<SaveLabel> more = {
+      {Kind::step_complete, Reason::after_step, "s", "c"},
+      {Kind::error, Reason::step_failed, "", "quoted \"d\""},
+      {Kind::stage_complete, Reason::stage_completed, "s2", ""},
+  };
+  {
+    const auto run = writer(*store, "r");
+    SaveRequest request = state("1");
+    request.stage = "s";
+    request.step = "b";
+    request.also = more;
+    need(run->save(request));
+    SaveRequest next = state("[2]");
+    next.step = "c";
+    need(run->save(next));
+    need(run->save(state("[2,3]")));
+  }
+  for (const bool reopened : {false, true}) {
+    if (reopened) store = subject.open();
+    const auto sequence = [&store](Which::By by, std::string label) {
+      return need(store->checkpoint(run_id("r"), at_label(by, std::move(label)))).sequence.value;
+    };
+    expect(sequence(Which::By::step, "b") == 1, "the first label is not found");
+    expect(sequence(Which::By::step, "quoted \"d\"") == 1, "a step in another label is not found");
+    expect(sequence(Which::By::stage, "s2") == 1, "a stage in another label is not found");
+    expect(sequence(Which::By::step, "c") == 2, "of two with a step, the newest is not taken");
+    need_error(store->checkpoint(run_id("r"), at_label(Which::By::step, "s2")), Code::checkpoint_not_found);
+    expect(need(store->checkpoint(run_id("r"), at_sequence(1))).also == more, "labels came back changed");
+    expect(need(store->checkpoints(run_id("r"), {}, 10))[0].also == more, "listed labels are others");
+    expect(need(store->checkpoint(run_id("r"), at_sequence(2))).also.empty(), "a checkpoint has another one's labels");
+  }
+}
+
 }  // namespace
 
 std::vector<ContractTest> reading_tests() {
@@ -144,6 +179,7 @@ std::vector<ContractTest> reading_tests() {
       {"S14_CheckpointsAreListedAscendingAfterAndLimited", s14_ascending_after_limit},
       {"S15_RunsAreListedNewestFirstAndLimited", s15_newest_first},
       {"S16_EveryFormOfAddressFindsTheNewestThatFits", s16_addresses},
+      {"S16_AStageOrStepInAnyLabelFindsTheCheckpoint", s16_any_label},
   };
 }
 

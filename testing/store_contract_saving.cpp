@@ -188,6 +188,7 @@ void s04_any_difference_is_written(StoreUnderTest& subject) {
       [](SaveRequest& r) { r.name = "n"; },
       [](SaveRequest& r) { r.stage = "s"; },
       [](SaveRequest& r) { r.step = "s"; },
+      [](SaveRequest& r) { r.also.push_back({.kind = Kind::step_complete, .step = "s"}); },
       [](SaveRequest& r) { r.metadata = "{}"; },
       [](SaveRequest& r) { r.events.push_back({.type = "e", .data = "{}"}); },
   };

@@ -56,7 +56,7 @@ TEST_ONLY_ALLOWED = {
     "publish_lazily": "tests publish at chosen moments; a run publishes when it ends",
     "reaper_pid": "tests kill the reaper",
     "snapshots": "tests count what a bounded history keeps",
-    "from_recorded": "the executor of the machine is not written yet",
+    "take_changes": "the executor of the machine is not written yet",
     "record_from_json": "the executor of the machine is not written yet",
     "results_of": "the executor of the machine is not written yet",
 }

@@ -25,7 +25,7 @@ enum class Form : std::uint8_t {
   patch,  // the body is a JSON Merge Patch (RFC 7396) for the last state; {"$append": [...]} appends to an array
 };
 
-/// What a save does if nothing has changed: the same state, kind, status, name, stage, step and metadata as in the last
+/// What a save does if nothing has changed: the same state, kind, status, labels and metadata as in the last
 /// checkpoint, no events and no caller ID.
 enum class Duplicates : std::uint8_t {
   answer,  // write nothing and return the last checkpoint (Outcome::unchanged)
@@ -53,6 +53,8 @@ struct SaveRequest {
   std::string caller_id = {};
   std::string stage = {};
   std::string step = {};
+  /// More labels, at most 1,000. RUN@stage:X and RUN@step:X also find the checkpoint by the stages and steps in them.
+  std::vector<SaveLabel> also = {};
   std::string metadata = {};  // the text of a JSON object, at most 1 MiB; may be empty
   /// If it is set and not the last sequence number (0: no checkpoint yet), the save fails with parent_conflict.
   std::optional<Sequence> expected_parent = {};

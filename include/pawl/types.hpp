@@ -117,6 +117,16 @@ enum class Durability : std::uint8_t { sync, async, exit };
 [[nodiscard]] std::optional<Reason> parse_reason(std::string_view text);
 [[nodiscard]] std::optional<Durability> parse_durability(std::string_view text);
 
+/// One of several labels of a checkpoint. A checkpoint has more than one if several things happened at the same time:
+/// two parallel steps ended, or the last step of a stage.
+struct SaveLabel {
+  Kind kind = Kind::manual;
+  Reason reason = Reason::manual;
+  std::string stage = {};
+  std::string step = {};
+  auto operator<=>(const SaveLabel&) const = default;
+};
+
 /// A checkpoint without its state.
 struct CheckpointInfo {
   Sequence sequence = {};
@@ -130,11 +140,12 @@ struct CheckpointInfo {
   std::string caller_id = {};  // SaveRequest::caller_id; may be empty
   std::string stage = {};
   std::string step = {};
-  std::string metadata = {};       // the text of a JSON object; may be empty
-  std::uint64_t state_bytes = 0;   // size of the state, in bytes
-  std::uint64_t stored_bytes = 0;  // size of its stored record, in bytes
-  bool whole = true;               // true: stored completely; false: as a difference from its parent
-  std::string checksum = {};       // "sha256:..." of the stored payload
+  std::vector<SaveLabel> also = {};  // labels besides `kind`, `reason`, `stage` and `step`; usually none
+  std::string metadata = {};         // the text of a JSON object; may be empty
+  std::uint64_t state_bytes = 0;     // size of the state, in bytes
+  std::uint64_t stored_bytes = 0;    // size of its stored record, in bytes
+  bool whole = true;                 // true: stored completely; false: as a difference from its parent
+  std::string checksum = {};         // "sha256:..." of the stored payload
   auto operator<=>(const CheckpointInfo&) const = default;
 };
 

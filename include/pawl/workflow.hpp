@@ -28,6 +28,9 @@ namespace pawl {
 /// A run whose steps are functions of this program. Results are recorded by step name, in the same ledger that
 /// `pawl step` uses, so scripts and programs can share a run. Step names match `[A-Za-z0-9_][A-Za-z0-9._-]*` and have
 /// at most 128 characters; other names fail with invalid_label. Thread-safe. Must be destroyed before its Pawl.
+///
+/// Holds the run open for writing while it is used, and for up to 200 ms after that. `pawl step` and other DurableRuns
+/// get it within about 50 ms in between; other writers can fail with run_busy.
 class DurableRun {
  public:
   DurableRun(DurableRun&&) noexcept;
@@ -79,7 +82,7 @@ struct WorkflowOptions {
   /// Called for each event, on the thread that called run_file, run_text or resume. Must not block for long. May be
   /// empty.
   std::function<void(const RunEventView& event)> observer = {};
-  std::size_t handler_threads = 8;  // maximum number of handlers that one execution runs at the same time
+  std::size_t handler_threads = 8;  // maximum number of handlers that run at the same time
 };
 
 enum class WorkflowStatus : std::uint8_t { completed, failed, waiting, interrupted, cancelled };

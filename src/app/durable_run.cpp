@@ -12,7 +12,7 @@ struct DurableRun::Parts {
   SystemClock clock;
   PosixLocalFiles files;
   PosixForeground foreground;
-  std::optional<DurableSteps> steps;
+  std::unique_ptr<DurableSteps> steps;
 };
 
 DurableRun::DurableRun(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -42,8 +42,7 @@ Result<DurableRun> Pawl::durable(std::string_view id) {
       .store = store(), .clock = parts->clock, .files = parts->files, .lock = [&foreground](const std::string& path) {
         return foreground.lock(path);
       }};
-  PAWL_TRY_ASSIGN(DurableSteps steps, DurableSteps::open(services, run));
-  parts->steps.emplace(std::move(steps));
+  PAWL_TRY_ASSIGN(parts->steps, DurableSteps::open(services, run));
   return DurableRun(std::move(parts));
 }
 

@@ -1,11 +1,18 @@
 // Durable functions as programs see them, on a real store.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <pawl/workflow.hpp>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "app/compose.hpp"
 
@@ -108,6 +115,133 @@ TEST_F(Durable, AMapGoesOnWithWhatHasNoResult) {
   const std::vector<std::string> others = {"0"};
   EXPECT_EQ(run->map("m", others, works, 4).error().code, Code::items_changed);
   EXPECT_TRUE(run->map("empty", {}, works, 4)->empty());
+}
+
+TEST_F(Durable, TwoProgramsShareARun) {
+  Pawl pawl = open();
+  Pawl other = open();
+  Result<DurableRun> run = pawl.durable("r");
+  Result<DurableRun> beside = other.durable("r");
+  ASSERT_TRUE(run && beside);
+  const auto step = [](DurableRun& in, int i, std::string_view result) {
+    return in.step(fmt::format("s{}", i), [&] { return Result<std::string>(std::string(result)); });
+  };
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(step(i % 2 == 0 ? *run : *beside, i, "1"), "1");
+    EXPECT_EQ(step(i % 2 == 0 ? *beside : *run, i, "2"), "1") << "the other one executed it again";
+  }
+}
+
+TEST_F(Durable, AStepThatExecutesElsewhereIsBusy) {
+  Pawl pawl = open();
+  Pawl other = open();
+  Result<DurableRun> run = pawl.durable("r");
+  Result<DurableRun> beside = other.durable("r");
+  ASSERT_TRUE(run && beside);
+  const auto one = [] { return Result<std::string>("1"); };
+  EXPECT_EQ(run->step("long",
+                      [&]() -> Result<std::string> {
+                        EXPECT_EQ(beside->step("long", one).error().code, Code::step_busy);
+                        EXPECT_EQ(beside->step("short", one), "1") << "the run is not lent";
+                        return std::string("2");
+                      }),
+            "2");
+  EXPECT_EQ(beside->step("long", one), "2");
+  EXPECT_EQ(run->step("short", [] { return Result<std::string>("3"); }), "1");
+}
+
+TEST_F(Durable, AnUnusedRunIsLent) {
+  Pawl pawl = open();
+  Result<DurableRun> run = pawl.durable("r");
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->step("s", [] { return Result<std::string>("1"); }), "1");
+  EXPECT_EQ(pawl.run("r").error().code, Code::run_busy);
+  for (int waited_ms = 0; waited_ms < 10'000 && !pawl.run("r"); waited_ms += 10)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(pawl.run("r"));
+  EXPECT_EQ(run->step("t", [] { return Result<std::string>("2"); }), "2");
+}
+
+TEST_F(Durable, StepsOfManyThreadsShareSaves) {
+  Pawl pawl = open();
+  Result<DurableRun> run = pawl.durable("r");
+  constexpr int kThreads = 8;
+  constexpr int kSteps = 12;  // in all, fewer than the checkpoints that are kept
+  std::atomic<int> calls = 0;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (int i = 0; i < kSteps; ++i) {
+          const std::string result = fmt::format("[{},{}]", thread, i);
+          EXPECT_EQ(run->step(fmt::format("s{}-{}", thread, i),
+                              [&]() -> Result<std::string> {
+                                ++calls;
+                                return result;
+                              }),
+                    result);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(calls, kThreads * kSteps);
+  for (int thread = 0; thread < kThreads; ++thread)
+    EXPECT_TRUE(pawl.checkpoint(fmt::format("r@step:s{}-{}", thread, kSteps - 1)));
+}
+
+/// Executes steps in four threads, and prints the number of each one that returned.
+[[noreturn]] void execute_until_killed(const std::string& store, int steps, int out) {
+  Pawl pawl = std::move(*Pawl::open(store));
+  Result<DurableRun> run = pawl.durable("r");
+  std::atomic<int> next = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = next++; i < steps; i = next++) {
+        if (!run->step(fmt::format("s{}", i), [] { return Result<std::string>("1"); })) ::_exit(1);
+        if (::write(out, &i, sizeof i) != sizeof i) ::_exit(1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ::_exit(0);
+}
+
+TEST_F(Durable, AKilledProgramRepeatsNoStepThatReturned) {
+  constexpr int kSteps = 300;
+  std::set<int> returned;
+  for (const std::size_t kill_after : {1U, 40U, 41U, 150U}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) execute_until_killed(folder_ + "/store", kSteps, ends[1]);
+    ::close(ends[1]);
+    int number = 0;
+    for (std::size_t count = 0; ::read(ends[0], &number, sizeof number) == sizeof number; ++count) {
+      returned.insert(number);
+      if (count == kill_after) ::kill(child, SIGKILL);
+    }
+    ::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    Pawl pawl = open();
+    Result<DurableRun> run = pawl.durable("r");
+    ASSERT_TRUE(run) << describe(run.error());
+    for (const int i : returned) {
+      EXPECT_EQ(run->step(fmt::format("s{}", i), [] { return Result<std::string>("2"); }), "1")
+          << i << " was executed again after " << kill_after;
+    }
+    EXPECT_FALSE(pawl.check()->damaged());
+  }
+}
+
+TEST_F(Durable, AFailedStepHasACheckpointOfItsOwnReason) {
+  Pawl pawl = open();
+  Result<DurableRun> run = pawl.durable("r");
+  static_cast<void>(run->step("s", [] { return Result<std::string>("no json"); }));
+  EXPECT_EQ(pawl.checkpoint("r@step:s")->reason, Reason::step_failed);
+  EXPECT_EQ(run->step("s", [] { return Result<std::string>("1"); }), "1");
+  EXPECT_EQ(pawl.checkpoint("r@step:s")->reason, Reason::after_step);
 }
 
 TEST_F(Durable, KeysAreTheRunsOwn) {

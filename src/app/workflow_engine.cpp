@@ -46,14 +46,15 @@ WorkflowStatus status_of(RunStatus status) {
 }
 
 /// Returns a summary if the run failed, waits or was interrupted. Fails if it could not be executed.
-Result<WorkflowSummary> summary_of(const Execution& execution) {
-  const Result<void> ended = how_it_ended(execution);
-  if (!ended && (execution.storage_error() || execution.refusal())) return fail(ended.error());
-  const RunState& state = execution.state();
+Result<WorkflowSummary> summary_of(const Executor& executor) {
+  const Result<void> ended = how_it_ended(executor);
+  const bool refused = executor.finish() && executor.finish()->ending == machine::Ending::refused;
+  if (!ended && (executor.trouble() || refused)) return fail(ended.error());
+  const RunState state = executor.state();
   WorkflowSummary summary{
       .status = status_of(state.status), .error = state.error, .steps_completed = state.completed_steps};
   if (!ended && summary.error.empty()) summary.error = ended.error().message;
-  if (execution.state().outputs.is_object()) summary.outputs = compact(execution.state().outputs);
+  if (state.outputs.is_object()) summary.outputs = compact(state.outputs);
   return summary;
 }
 
@@ -76,6 +77,7 @@ struct WorkflowEngine::Parts {
   SystemClock clock;
   SystemRandom random;
   PosixLocalFiles files;
+  WorkerPool workers{options.handler_threads};
   Mutex mutex;
   std::set<std::function<void()>*> running PAWL_GUARDED_BY(mutex);  // interrupts one execution each
 
@@ -114,14 +116,14 @@ struct WorkflowEngine::Parts {
   }
 
   Result<WorkflowSummary> execute(ExecutionServices& services, OpenedRun run) {
-    SessionHooks hooks{.handler_threads = options.handler_threads};
+    SessionHooks hooks{.workers = &workers};
     hooks.start_processes = [](const std::string& lock_path) -> Result<std::unique_ptr<ProcessRunner>> {
       PAWL_TRY_ASSIGN(std::unique_ptr<PosixProcessRunner> started, PosixProcessRunner::start_reaper(lock_path));
       return started;
     };
     std::function<void()> interrupt;
-    hooks.begun = [&](EventLoop& loop, Execution& execution) {
-      interrupt = [&loop, &execution] { loop.post([&execution] { execution.interrupt("the program"); }); };
+    hooks.begun = [&](EventLoop& loop, Executor& executor) {
+      interrupt = [&loop, &executor] { loop.post([&executor] { executor.interrupt("the program"); }); };
       const Lock lock(mutex);
       running.insert(&interrupt);
     };
@@ -130,8 +132,8 @@ struct WorkflowEngine::Parts {
       running.erase(&interrupt);
     };
     Result<WorkflowSummary> summary = WorkflowSummary{};
-    PAWL_TRY(execute_run(services, std::move(run), hooks, [&](const Execution& execution) -> Result<void> {
-      summary = summary_of(execution);
+    PAWL_TRY(execute_run(services, std::move(run), hooks, [&](const Executor& executor) -> Result<void> {
+      summary = summary_of(executor);
       return {};
     }));
     return summary;

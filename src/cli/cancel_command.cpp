@@ -39,7 +39,8 @@ Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const
                                const CancelArguments& arguments) {
   const std::int64_t deadline_us = invocation.context().clock.monotonic_us() + kWait_us;
   while (true) {
-    PAWL_TRY_ASSIGN(Cancelled cancelled, cancel_run(store, run, arguments.reason, invocation.state_bytes_max()));
+    PAWL_TRY_ASSIGN(Cancelled cancelled,
+                    cancel_run(store, invocation.context().clock, run, arguments.reason, invocation.state_bytes_max()));
     if (!cancelled.asked) return Ending{std::move(cancelled), true};
     if (arguments.no_wait) return Ending{std::move(cancelled), false};
     PAWL_TRY_ASSIGN(const bool gone, wait_for_owner(invocation, store, run, deadline_us));

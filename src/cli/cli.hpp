@@ -65,6 +65,8 @@ struct CliContext {
   WorkflowWorld* workflows = nullptr;  // never null for commands that run workflows
   /// The account that this process runs as.
   std::function<std::string()> system_user = {};
+  /// The same with the host, as messages to runs have it: user@host.
+  std::function<std::string()> account = {};
   /// For the search for a store. If it is not set, the store is ./.pawl.
   LookAtFolder look_at_folder = {};
   /// Creates the missing parent folders of a path. Durable on return.

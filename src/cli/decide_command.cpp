@@ -33,7 +33,7 @@ Result<void> decide_gate(const Invocation& invocation, const DecideArguments& ar
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   PAWL_TRY_ASSIGN(const RunId run, arguments.run.empty() ? only_waiting(invocation, *store, decision.answer)
                                                          : RunId::parse(arguments.run));
-  PAWL_TRY_ASSIGN(const Decided decided, decide(*store, run, decision));
+  PAWL_TRY_ASSIGN(const Decided decided, decide(*store, invocation.context().clock, run, decision));
   const std::string_view word = decision.answer == GateAnswer::approve ? "approved" : "rejected";
   if (invocation.json()) {
     JsonObject document;

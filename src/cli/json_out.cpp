@@ -4,6 +4,7 @@
 
 #include "cli/hints.hpp"
 #include "cli/text.hpp"
+#include "domain/labels.hpp"
 #include "text/json_text.hpp"
 #include "text/utf8.hpp"
 
@@ -77,6 +78,20 @@ void add_summary(JsonObject& object, const RunSummary& summary) {
   }
 }
 
+namespace {
+
+std::string labels_json(const CheckpointInfo& info) {
+  Json labels = Json::array();
+  for (const SaveLabel& label : all_labels(info))
+    labels.push_back({{"kind", to_text(label.kind)},
+                      {"reason", to_text(label.reason)},
+                      {"stage", label.stage},
+                      {"step", label.step}});
+  return compact(labels);
+}
+
+}  // namespace
+
 JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info) {
   JsonObject object;
   object.text("run", run)
@@ -91,6 +106,7 @@ JsonObject checkpoint_object(std::string_view run, const CheckpointInfo& info) {
       .text("caller_id", info.caller_id)
       .text("stage", info.stage)
       .text("step", info.step)
+      .raw("labels", labels_json(info))
       .raw("metadata", info.metadata)
       .number("state_bytes", info.state_bytes)
       .number("stored_bytes", info.stored_bytes)

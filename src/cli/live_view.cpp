@@ -28,7 +28,17 @@ class LiveView final : public RunView {
 
   void pause() override { show({}); }
 
+  void hold() override {
+    show({});
+    is_held_ = true;
+  }
+
+  void release() override {
+    if (std::exchange(is_held_, false)) draw();
+  }
+
   void end() override {
+    is_held_ = false;
     picture_.end(moment());
     show({});
   }
@@ -37,6 +47,7 @@ class LiveView final : public RunView {
   [[nodiscard]] Moment moment() const { return {terminal_.clock.now(), terminal_.clock.monotonic_us()}; }
 
   void draw() {
+    if (is_held_) return;
     const TerminalSize size = terminal_.size();
     show(picture_.moving({.columns = std::max(size.columns, kColumnsMin), .rows = size.rows}, moment()));
   }
@@ -71,6 +82,7 @@ class LiveView final : public RunView {
   LivePicture picture_;
   std::vector<std::size_t> widths_;  // of the changing lines on the screen
   std::int64_t drawn_us_ = 0;
+  bool is_held_ = false;
 };
 
 }  // namespace

@@ -42,12 +42,14 @@ class PlainView final : public RunView {
     progress_.take(event);
     const std::string text = line(event);
     if (text.empty()) return;
+    leave_question();
     out_.write(event.run != main_run_ ? fmt::format("[{}] {}", event.run, text) : text);
     static_cast<void>(out_.flush());
   }
 
   [[nodiscard]] bool wants_output() const override { return options_.step_output; }
   void on_output(const std::string& run, const std::string& step, std::string_view text) override {
+    leave_question();
     lines_.add(source(run, step), text, out_);
     static_cast<void>(out_.flush());
   }
@@ -55,13 +57,23 @@ class PlainView final : public RunView {
   void on_tick() override {
     const std::string text = progress_.lines(main_run_);
     if (text.empty()) return;
+    leave_question();
     out_.write(text);
     static_cast<void>(out_.flush());
   }
 
+  void hold() override {
+    static_cast<void>(out_.flush());
+    at_question_ = true;
+  }
+  void release() override { at_question_ = false; }
   void end() override { lines_.end_all(out_); }
 
  private:
+  void leave_question() {
+    if (std::exchange(at_question_, false)) out_.write("\n");
+  }
+
   [[nodiscard]] std::string source(const std::string& run, const std::string& step) const {
     return run == main_run_ ? printable(step) : fmt::format("[{}] {}", run, printable(step));
   }
@@ -137,6 +149,7 @@ class PlainView final : public RunView {
   MapProgressLines progress_;
   OutputLines lines_;
   std::string main_run_;
+  bool at_question_ = false;  // the cursor is behind a question
 };
 
 class JsonView final : public RunView {

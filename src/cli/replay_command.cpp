@@ -5,6 +5,7 @@
 #include "cli/terminal_text.hpp"
 #include "cli/wrap_text.hpp"
 #include "codec/json_diff.hpp"
+#include "domain/labels.hpp"
 #include "service/audited_read.hpp"
 
 namespace pawl::cli {
@@ -112,8 +113,8 @@ std::string event_line(const Event& event, const Style& style, std::optional<std
 
 std::string heading(const CheckpointInfo& info, const Style& style, std::optional<std::size_t> width) {
   std::string text = fmt::format("{}  {}  {}", info.sequence.value, info.created.text(), to_text(info.kind));
-  if (!info.stage.empty()) text += "  stage " + printable(info.stage);
-  if (!info.step.empty()) text += "  step " + printable(info.step);
+  for (const std::string& stage : values_of(info, &SaveLabel::stage)) text += "  stage " + printable(stage);
+  for (const std::string& step : values_of(info, &SaveLabel::step)) text += "  step " + printable(step);
   if (!info.name.empty()) text += "  '" + printable(info.name) + "'";
   if (info.status != Status::active) text += fmt::format("  {}", to_text(info.status));
   return style(Colour::bold, wrap_text(text, width, 4)) + "\n";

@@ -4,6 +4,7 @@
 #include "cli/show_steps.hpp"
 #include "cli/show_workflow.hpp"
 #include "domain/execution_context.hpp"
+#include "domain/labels.hpp"
 #include "service/run_details.hpp"
 #include "text/index_ranges.hpp"
 
@@ -34,6 +35,20 @@ class Lines {
   std::string text_;
 };
 
+std::string joined(const std::vector<std::string>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
+
+/// `step_complete of step b; stage_complete of stage load`; empty if the checkpoint has one label.
+std::string more_labels_text(const CheckpointInfo& info) {
+  std::vector<std::string> parts;
+  for (const SaveLabel& label : info.also) {
+    std::string part(to_text(label.kind));
+    if (!label.step.empty()) part += " of step " + label.step;
+    if (!label.stage.empty()) part += fmt::format(" {} stage {}", label.step.empty() ? "of" : "in", label.stage);
+    parts.push_back(std::move(part));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
 std::string table_text(const Invocation& invocation, const std::vector<CheckpointInfo>& checkpoints) {
   Table table({{.name = "SEQ"},
                {.name = "STATUS"},
@@ -47,7 +62,8 @@ std::string table_text(const Invocation& invocation, const std::vector<Checkpoin
     table.add({std::to_string(info.sequence.value),
                Cell(status_colour(to_text(info.status)), std::string(to_text(info.status))),
                invocation.time_text(info.created), size_text(info.state_bytes), std::string(to_text(info.kind)),
-               printable(info.name), printable(info.stage), printable(info.step)});
+               printable(info.name), printable(joined(values_of(info, &SaveLabel::stage))),
+               printable(joined(values_of(info, &SaveLabel::step)))});
   }
   return table.text(invocation.style(), invocation.table_width());
 }
@@ -108,6 +124,7 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   lines.add("Caller's id", info.caller_id);
   lines.add("Stage", info.stage);
   lines.add("Step", info.step);
+  lines.add("Also", more_labels_text(info));
   lines.add("Dependents", dependents_text(details.dependents));
   lines.add("Metadata", info.metadata);
   lines.add("State", size_text(info.state_bytes));

@@ -29,7 +29,7 @@ Result<void> signal(const Invocation& invocation, const SignalArguments& argumen
   PAWL_TRY_ASSIGN(const RunId run, RunId::parse(arguments.run));
   PAWL_TRY_ASSIGN(const Json payload, payload_of(arguments));
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
-  PAWL_TRY_ASSIGN(const Recipient to, send_signal(*store, run, arguments.name, payload));
+  PAWL_TRY_ASSIGN(const Recipient to, send_signal(*store, invocation.context().clock, run, arguments.name, payload));
   if (invocation.json()) {
     JsonObject document;
     document.text("run", run.text()).text("signal", arguments.name);

@@ -5,6 +5,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/recovery_options.hpp"
 #include "cli/run_view.hpp"
+#include "cli/terminal_prompts.hpp"
 #include "cli/terminal_text.hpp"
 #include "cli/this_person.hpp"
 #include "domain/event_types.hpp"
@@ -14,25 +15,13 @@
 namespace pawl::cli {
 namespace {
 
-GateAnswer ask_person(const Invocation& invocation, RunView& view, const Gate& gate) {
-  CliContext& context = invocation.context();
-  view.pause();
-  context.out.write(
-      fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(gate.step), printable(gate.prompt)));
-  static_cast<void>(context.out.flush());
-  std::string line;
-  while (std::getline(context.in, line)) {
-    if (line == "y" || line == "yes") return GateAnswer::approve;
-    if (line == "n" || line == "no") return GateAnswer::reject;
-    if (line.empty() || line == "l" || line == "later") return GateAnswer::later;
-    context.out.write("[y]es, [n]o or [l]ater: ");
-    static_cast<void>(context.out.flush());
-  }
-  return GateAnswer::later;
+bool can_ask(const Invocation& invocation) {
+  const CliContext& context = invocation.context();
+  return context.in_is_terminal && context.out_is_terminal && !invocation.json();
 }
 
-/// The host of a session that is shown in `view`.
-Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
+/// The host of a session that is shown in `view`. `prompts` is null without a terminal that can be asked.
+Result<SessionHost> host_of(const Invocation& invocation, RunView& view, TerminalPrompts* prompts) {
   CliContext& context = invocation.context();
   PAWL_TRY_ASSIGN(const Config* const config, invocation.config());
   SessionHost host{.world = *context.workflows,
@@ -46,9 +35,12 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view) {
     if (config->settings.checkpoint.enabled) return invocation.open_store(StoreAccess::serve);
     return context.open_store("memory:", StoreAccess::serve, config->settings);
   };
-  host.person = this_person(context);
-  if (context.in_is_terminal && context.out_is_terminal && !invocation.json())
-    host.ask = [&invocation, &view](const Gate& gate) { return ask_person(invocation, view, gate); };
+  host.person = context.account ? context.account() : this_person(context);
+  if (prompts != nullptr) {
+    host.prompt = [prompts](const Gate& gate, std::function<void(GateAnswer)> answered) {
+      return prompts->open(gate, std::move(answered));
+    };
+  }
   return host;
 }
 
@@ -114,11 +106,17 @@ class SessionTeller {
         plain_(!invocation.json() && !shows_live(invocation, show.view)),  // the live display shows these itself
         view_(make_view(invocation, show.view)) {
     if (show.background != nullptr) view_ = make_detached_view(std::move(view_), *show.background, log_path_);
+    const WorkflowWorld* world = invocation.context().workflows;
+    if (show.background != nullptr || !can_ask(invocation) || !world->open_terminal) return;
+    prompts_ = std::make_unique<TerminalPrompts>(
+        world->open_terminal(),
+        TerminalPrompts::Screen{.hold = [this] { view_->hold(); }, .release = [this] { view_->release(); }});
   }
   SessionTeller(const SessionTeller&) = delete;
   SessionTeller& operator=(const SessionTeller&) = delete;
 
   [[nodiscard]] RunView& view() { return *view_; }
+  [[nodiscard]] TerminalPrompts* prompts() { return prompts_.get(); }
 
   [[nodiscard]] SessionListener listener() {
     return {.started = [this](const OpenedRun& run) { tell_start(run); },
@@ -171,6 +169,7 @@ class SessionTeller {
   const bool plain_;
   std::string log_path_;  // of the output in the background
   std::unique_ptr<RunView> view_;
+  std::unique_ptr<TerminalPrompts> prompts_;
   ItemCounts items_;
   std::int64_t began_us_ = 0;
   std::string spared_;  // what a resumption reused
@@ -179,7 +178,7 @@ class SessionTeller {
 Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options,
                         const ShowOptions& show) {
   SessionTeller teller(invocation, run.id, show);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   return teller.tell_end(pawl::start_workflow(host, run, options, teller.listener()));
 }
 
@@ -223,7 +222,7 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
                              const ShowOptions& show) {
   PAWL_TRY(invocation.need_checkpoints());
   SessionTeller teller(invocation, request.id, show);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   return teller.tell_end(pawl::resume_workflow(host, request, options, teller.listener()));
 }
 
@@ -231,7 +230,7 @@ Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun
                                       const ShowOptions& show) {
   PAWL_TRY(invocation.need_checkpoints());
   SessionTeller teller(invocation, run.id, show);
-  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view()));
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   const auto finished = pawl::start_or_resume_workflow(host, run, options, teller.listener());
   if (finished && *finished) return tell_finished(invocation, run.id, **finished, show);
   if (!finished) return teller.tell_end(fail(finished.error()));

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/assert.hpp"
+#include "base/json.hpp"
 #include "codec/object_members.hpp"
 #include "codec/sealed_text.hpp"
 #include "domain/sequence_limit.hpp"
@@ -78,6 +79,22 @@ Result<void> take_version(std::string_view& head, RecordView& record) {
   return {};
 }
 
+void append_labels(std::string& out, const std::vector<SaveLabel>& labels) {
+  if (labels.empty()) return;
+  out += "\"also\":[";
+  for (const SaveLabel& label : labels) {
+    out += '{';
+    add_text(out, "kind", to_text(label.kind));
+    if (label.reason != Reason::manual) add_text(out, "reason", to_text(label.reason));
+    add_text(out, "stage", label.stage);
+    add_text(out, "step", label.step);
+    out.back() = '}';
+    out += ',';
+  }
+  out.back() = ']';
+  out += ',';
+}
+
 void append_members(std::string& out, const CheckpointDraft& draft) {
   const CheckpointInfo& info = *draft.info;
   add_text(out, "id", info.id.text());
@@ -90,6 +107,7 @@ void append_members(std::string& out, const CheckpointDraft& draft) {
   add_text(out, "caller_sum", draft.caller_fingerprint);
   add_text(out, "stage", info.stage);
   add_text(out, "step", info.step);
+  append_labels(out, info.also);
   if (!draft.metadata.empty()) out += fmt::format("\"meta\":{},", draft.metadata);
   out += fmt::format("\"size\":{},", info.state_bytes);
 }
@@ -156,6 +174,20 @@ Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed) 
   return fail(corrupt("the record of a checkpoint has no payload"));
 }
 
+std::optional<std::vector<SaveLabel>> decode_labels(std::string_view json) {
+  const Json array = parse_json(json);
+  if (!array.is_array()) return std::nullopt;
+  std::vector<SaveLabel> labels;
+  for (const Json& entry : array) {
+    if (!entry.is_object()) return std::nullopt;
+    const auto kind = parse_kind(text_in(entry, "kind"));
+    const auto reason = parse_reason(entry.contains("reason") ? text_in(entry, "reason") : "manual");
+    if (!kind || !reason) return std::nullopt;
+    labels.push_back({*kind, *reason, text_in(entry, "stage"), text_in(entry, "step")});
+  }
+  return labels;
+}
+
 Result<CheckpointInfo> decode_info(const RecordView& record) {
   PAWL_TRY_ASSIGN(const ObjectMembers members, ObjectMembers::parse(record.metadata));
   CheckpointInfo info;
@@ -166,7 +198,9 @@ Result<CheckpointInfo> decode_info(const RecordView& record) {
   const auto kind = parse_kind(members.text("kind"));
   const auto status = parse_status(members.text_or("status", "active"));
   const auto reason = parse_reason(members.text_or("reason", "manual"));
-  if (!id || !created || !kind || !status || !reason) {
+  const std::string also = members.raw("also");
+  auto labels = also.empty() ? std::vector<SaveLabel>() : decode_labels(also);
+  if (!id || !created || !kind || !status || !reason || !labels) {
     return fail(corrupt(fmt::format("checkpoint {} has a member of the wrong type", record.sequence.value)));
   }
   info.id = *id;
@@ -178,6 +212,7 @@ Result<CheckpointInfo> decode_info(const RecordView& record) {
   info.caller_id = members.text("caller");
   info.stage = members.text("stage");
   info.step = members.text("step");
+  info.also = std::move(*labels);
   info.metadata = members.raw("meta");
   info.state_bytes = members.number("size");
   info.stored_bytes = record.text.size() + 1;
@@ -196,7 +231,7 @@ bool sum_matches(const RecordView& record, std::string_view salt) {
   return to_hex(sha256(salt, covered)) == record.sum;
 }
 
-std::string encode_splices(const std::vector<Splice>& splices) {
+std::string encode_splices(std::span<const Splice> splices) {
   std::string out = "[";
   for (const Splice& splice : splices) {
     if (out.size() > 1) out += ',';

@@ -93,6 +93,8 @@ struct CheckpointDraft {
                                             std::string& sum);
 /// Returns views into `text` (without its newline), after checking `crc`.
 [[nodiscard]] Result<RecordView> decode_checkpoint(std::string_view text, std::uint32_t seed);
+/// Returns the additional labels in a record. Returns nothing if the text is not what encode_checkpoint writes.
+[[nodiscard]] std::optional<std::vector<SaveLabel>> decode_labels(std::string_view json);
 /// Does not decrypt metadata; `RunCodec` does.
 [[nodiscard]] Result<CheckpointInfo> decode_info(const RecordView& record);
 /// Returns the fingerprint of the body, or an empty text if there is no caller ID.
@@ -101,7 +103,7 @@ struct CheckpointDraft {
 [[nodiscard]] bool sum_matches(const RecordView& record, std::string_view salt);
 
 /// Returns `[[offset, removed, "inserted"], ...]`.
-[[nodiscard]] std::string encode_splices(const std::vector<Splice>& splices);
+[[nodiscard]] std::string encode_splices(std::span<const Splice> splices);
 /// Applies the differences in `payload` to `state`, in place. Appending to a large state costs only what is appended.
 Result<void> apply_encoded_splices(std::string& state, std::string_view payload);
 [[nodiscard]] Result<std::string> decode_text_payload(std::string_view payload);

@@ -77,6 +77,30 @@ INSTANTIATE_TEST_SUITE_P(RecordText, EveryPayload,
                                            Case{Payload::state_blob, Shape::file, R"("00ff")"},
                                            Case{Payload::diff_blob, Shape::line, R"("00ff")"}));
 
+TEST(RecordText, KeepsMoreLabels) {
+  CheckpointInfo info = some_info();
+  info.also = {{Kind::step_complete, Reason::after_step, "", "b"},
+               {Kind::manual, Reason::manual, "", ""},
+               {Kind::stage_complete, Reason::stage_completed, "lo\"ad", ""}};
+  const std::string text = encode(info, Payload::diff, "[]", Shape::line);
+  EXPECT_NE(text.find(R"("also":[{"kind":"step_complete","reason":"after_step","step":"b"},{"kind":"manual"},)"
+                      R"({"kind":"stage_complete","reason":"stage_completed","stage":"lo\"ad"}],"meta")"),
+            std::string::npos)
+      << text;
+  const auto record = decode_checkpoint(text, seal_seed(kRun));
+  ASSERT_TRUE(record);
+  const auto back = decode_info(*record);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->also, info.also);
+}
+
+TEST(RecordText, RefusesLabelsOfTheWrongForm) {
+  EXPECT_EQ(decode_labels("[]")->size(), 0U);
+  for (const char* labels : {"{}", "7", "[7]", "[{}]", R"([{"kind":"unknown"}])", R"([{"kind":"manual","reason":7}])",
+                             R"([{"kind":"manual","reason":"unknown"}])", "["})
+    EXPECT_FALSE(decode_labels(labels)) << labels;
+}
+
 TEST(RecordText, IsOneLineUnlessItIsAFile) {
   EXPECT_EQ(encode(some_info(), Payload::diff, "[]", Shape::line).find('\n'), std::string::npos);
   EXPECT_EQ(encode(some_info(), Payload::state_blob, R"("00")", Shape::file).find('\n'), std::string::npos);

@@ -24,6 +24,7 @@ inline constexpr const char* kForkRefused = "fork_refused";
 inline constexpr const char* kWorkflowChanged = "workflow_changed";
 inline constexpr const char* kFolderChanged = "folder_changed";
 inline constexpr const char* kWorkingDirMoved = "working_dir_moved";
+inline constexpr const char* kNotifyFailed = "notify_failed";
 
 // Checkpoints and their storage.
 inline constexpr const char* kCheckpointSaved = "checkpoint_saved";
@@ -74,6 +75,7 @@ inline constexpr const char* kDlqDropped = "dlq_dropped";
 inline constexpr const char* kApprovalRequested = "approval_requested";
 inline constexpr const char* kApproved = "approved";
 inline constexpr const char* kRejected = "rejected";
+inline constexpr const char* kApprovalTimedOut = "approval_timed_out";
 inline constexpr const char* kTimerSet = "timer_set";
 inline constexpr const char* kWaitingForSignal = "waiting_for_signal";
 inline constexpr const char* kSignalReceived = "signal_received";

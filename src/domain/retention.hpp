@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <pawl/types.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,19 +36,30 @@ inline constexpr std::uint64_t kKeepInNewStores = 100;
 struct RetentionCandidate {
   Sequence sequence;
   Timestamp created;
-  std::uint32_t stage = 0;  // 0: none
+  std::uint32_t stage = 0;  // of its first label with a stage; 0: none
   bool named = false;
-  bool completes_stage = false;
+  bool completes_stage = false;  // that stage
   bool has_caller = false;
+};
+
+/// Another stage of a checkpoint with several labels.
+struct MoreStage {
+  std::uint32_t stage = 0;
+  bool completes = false;
 };
 
 class RetentionCandidates {
  public:
   void add(const CheckpointInfo& info);
   [[nodiscard]] const std::vector<RetentionCandidate>& all() const { return all_; }
+  /// Returns the stages of a checkpoint besides RetentionCandidate::stage.
+  [[nodiscard]] std::span<const MoreStage> more_stages(Sequence sequence) const;
 
  private:
+  [[nodiscard]] std::uint32_t number_of(const std::string& stage);
+
   std::vector<RetentionCandidate> all_;
+  std::map<Sequence, std::vector<MoreStage>> more_stages_;
   std::map<std::string, std::uint32_t, std::less<>> stages_;
 };
 
@@ -60,8 +72,8 @@ struct Retention {
 /// Returns what `settings` remove from `checkpoints` (existing ones, ascending by sequence). The last one and those
 /// with a name are never removed. Each limit that is set can remove a checkpoint: beyond the `keep` newest (and not the
 /// end of a stage, with `keep_stage_ends`), older than `keep_days` at `now`, or beyond the `keep_per_stage` newest of
-/// its stage (which does not apply without a stage). No checkpoint counts as older than those before it, so that a
-/// clock that was behind makes nothing old; times after `now` are ignored for that.
+/// each of its stages (which does not apply without a stage). No checkpoint counts as older than those before it, so
+/// that a clock that was behind makes nothing old; times after `now` are ignored for that.
 [[nodiscard]] Retention judge_checkpoints(const RetentionCandidates& checkpoints, const RetentionSettings& settings,
                                           Timestamp now);
 

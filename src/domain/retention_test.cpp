@@ -109,5 +109,27 @@ TEST(Retention, DroppingTwiceDropsNothingMore) {
   EXPECT_TRUE(dropped(all, settings).empty());
 }
 
+TEST(RetentionOfSeveralLabels, CountsEachStageOfACheckpoint) {
+  const RetentionSettings newest{.keep = 1, .keep_days = {}, .keep_per_stage = {}};
+  const RetentionSettings ends{.keep = 1, .keep_days = {}, .keep_per_stage = {}, .keep_stage_ends = true};
+  const RetentionSettings per_stage{.keep = {}, .keep_days = {}, .keep_per_stage = 1};
+  std::vector<CheckpointInfo> all = history({{"a", "", 0}, {"a", "", 0}, {"a", "", 0}, {"c", "", 0}, {"", "", 0}});
+  all[1].also = {{.kind = Kind::stage_complete, .stage = "b"}};
+  EXPECT_EQ(dropped(all, newest), (Numbers{1, 2, 3, 4}));
+  EXPECT_EQ(dropped(all, ends), (Numbers{1})) << "2 is the newest of stage b";
+  EXPECT_EQ(dropped(all, per_stage), (Numbers{1})) << "2 is the newest of stage b";
+  all[3].also = {{.stage = "b"}};
+  EXPECT_EQ(dropped(all, per_stage), (Numbers{1, 2}));
+  EXPECT_EQ(dropped(all, ends), (Numbers{1})) << "2 completes stage b";
+  all[1].also[0].kind = Kind::step_complete;
+  EXPECT_EQ(dropped(all, ends), (Numbers{1, 2}));
+}
+
+TEST(RetentionOfSeveralLabels, CountsAStageOnce) {
+  std::vector<CheckpointInfo> all = history({{"a", "", 0}, {"a", "", 0}, {"", "", 0}});
+  all[1].also = {{.stage = "a", .step = "x"}, {.stage = "a", .step = "y"}};
+  EXPECT_EQ(dropped(all, {.keep = {}, .keep_days = {}, .keep_per_stage = 2}), Numbers());
+}
+
 }  // namespace
 }  // namespace pawl

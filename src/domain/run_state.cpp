@@ -94,6 +94,41 @@ Json map_json(const MapProgress& map) {
   return out;
 }
 
+/// Returns the members that only the machine needs.
+void put_continuation(Json& out, const StepRecord& record) {
+  if (record.aside != Aside::none)
+    out["aside"] = record.aside == Aside::on_failure ? "on_failure" : event_type::kLowConfidence;
+  if (!record.previous.is_null()) out["previous"] = record.previous;
+  if (record.passed_breakpoint) out["passed_breakpoint"] = true;
+  if (record.no_output) out["no_output"] = true;
+  if (record.driven_from_us >= 0) out["driven_from_us"] = record.driven_from_us;
+  if (record.counted_start > 0) out["counted"] = {{"start", record.counted_start}};
+  if (record.counted != Usage{}) out["counted"]["usage"] = usage_json(record.counted);
+  put(out, "child_number", record.child_number);
+  put(out, "child_rollbacks", record.child_rollbacks);
+  put(out, "child_with", record.child_with);
+  if (record.child_usage != Usage{}) out["child_usage"] = usage_json(record.child_usage);
+}
+
+void take_continuation(StepRecord& record, const Json& value) {
+  const std::string aside = text_at(value, "aside");
+  if (aside == "on_failure") record.aside = Aside::on_failure;
+  if (aside == event_type::kLowConfidence) record.aside = Aside::low_confidence;
+  record.previous = value_at(value, "previous");
+  record.passed_breakpoint = value_at(value, "passed_breakpoint") == Json(true);
+  record.no_output = value_at(value, "no_output") == Json(true);
+  if (const auto from = value.find("driven_from_us"); from != value.end() && from->is_number_integer())
+    record.driven_from_us = from->get<std::int64_t>();
+  if (const Json counted = value_at(value, "counted"); counted.is_object()) {
+    record.counted_start = static_cast<std::uint32_t>(number_at(counted, "start"));
+    record.counted = usage_from(value_at(counted, "usage"));
+  }
+  record.child_number = number_at(value, "child_number");
+  record.child_rollbacks = static_cast<std::uint32_t>(number_at(value, "child_rollbacks"));
+  record.child_with = text_at(value, "child_with");
+  record.child_usage = usage_from(value_at(value, "child_usage"));
+}
+
 /// Records of older versions have the reason only as text, which for a gate is the workflow's own prompt. The text is
 /// interpreted only if it can't come from a workflow: a step without a binding is not a gate.
 void take_old_reason(StepRecord& record, std::string text) {
@@ -104,7 +139,8 @@ void take_old_reason(StepRecord& record, std::string text) {
   } else if (record.status == StepStatus::failed) {
     if (text == "rejected" && !record.binding.empty() && says_rejected) record.reason = StepReason::rejected;
   } else if (!record.binding.empty()) {
-    record.set_reason(StepReason::approval, std::move(text));
+    const bool waits = record.status == StepStatus::waiting;
+    if (waits || !text.empty()) record.set_reason(StepReason::approval, std::move(text));
   } else if (!record.child_run.empty()) {
     record.reason = record.status == StepStatus::waiting ? StepReason::child_run : StepReason::none;
   } else if (text == "breakpoint") {
@@ -128,6 +164,28 @@ void put_reason(Json& out, const StepRecord& record) {
   if (!text.empty()) out["reason"] = text;
   if (record.status != StepStatus::skipped) out["why"] = to_text(record.reason);
   if (!is_the_detail(record.reason) && !record.detail.empty()) out["detail"] = record.detail;
+}
+
+Result<void> take_continuation(RunState& state, const Json& value) {
+  state.events = number_at(value, "events");
+  state.records = number_at(value, "records");
+  const auto lost = IndexRanges::parse(text_at(value, "lost"));
+  if (!lost) return fail(Code::state_reconstruction_failed, "can't read which events were taken back");
+  state.lost = *lost;
+  if (const Json starts = value_at(value, "starts"); starts.is_object()) {
+    for (const auto& [path, count] : starts.items()) {
+      if (count.is_number_unsigned()) state.starts[path] = count.get<std::uint32_t>();
+    }
+  }
+  for (const Json& phase : value.value("phases", Json::array())) {
+    if (phase.is_string()) state.phases.insert(phase.get<std::string>());
+  }
+  if (value.contains("cancelled")) state.cancelled = text_at(value, "cancelled");
+  state.finally_number = static_cast<std::uint32_t>(number_at(value, "finally"));
+  state.worked_since_finally = value_at(value, "worked_since_finally") == Json(true);
+  state.driven_us = static_cast<std::int64_t>(number_at(value, "driven_us"));
+  state.last_at = time_at(value, "last_at");
+  return {};
 }
 
 Result<void> take_reason(StepRecord& record, const Json& value) {
@@ -240,6 +298,7 @@ Json StepRecord::to_json() const {
   if (map) out["map"] = map_json(*map);
   put(out, "child", child_run);
   if (usage != Usage{}) out["usage"] = usage_json(usage);
+  put_continuation(out, *this);
   return out;
 }
 
@@ -277,6 +336,7 @@ Result<StepRecord> StepRecord::from_json(const Json& value) {
   }
   record.child_run = text_at(value, "child");
   record.usage = usage_from(value_at(value, "usage"));
+  take_continuation(record, value);
   PAWL_TRY(take_reason(record, value));
   return record;
 }
@@ -296,7 +356,10 @@ Json RunState::to_json() const {
   if (!folder.is_null()) out["folder"] = folder;
   put(out, "error", error);
   put(out, "origin", origin);
-  if (!parent_run.empty()) out["parent"] = {{"run", parent_run}, {"step", parent_step}};
+  if (!parent_run.empty()) {
+    out["parent"] = {{"run", parent_run}, {"step", parent_step}};
+    put(out["parent"], "key", parent_key);
+  }
   if (usage != Usage{}) out["usage"] = usage_json(usage);
   if (inherited != Usage{}) out["inherited"] = usage_json(inherited);
   put(out, "spent_ms", spent_ms);
@@ -312,8 +375,18 @@ Json RunState::to_json() const {
   if (!outputs.is_null()) out["outputs"] = outputs;
   if (!masked.empty()) out["masked"] = masked;
   if (!masked_keys.empty()) out["masked_keys"] = masked_keys;
-  Json& records = out["steps"] = Json::object();
-  for (const auto& [path, record] : steps) records[path] = record.to_json();
+  put(out, "events", events);
+  put(out, "records", this->records);
+  put(out, "lost", lost.text());
+  if (!starts.empty()) out["starts"] = starts;
+  if (!phases.empty()) out["phases"] = phases;
+  if (cancelled) out["cancelled"] = *cancelled;
+  put(out, "finally", finally_number);
+  if (worked_since_finally) out["worked_since_finally"] = true;
+  if (driven_us > 0) out["driven_us"] = driven_us;
+  put(out, "last_at", last_at);
+  Json& of_steps = out["steps"] = Json::object();
+  for (const auto& [path, record] : steps) of_steps[path] = record.to_json();
   return out;
 }
 
@@ -338,6 +411,7 @@ Result<RunState> RunState::from_json(const Json& value) {
   if (const Json parent = value_at(value, "parent"); parent.is_object()) {
     state.parent_run = text_at(parent, "run");
     state.parent_step = text_at(parent, "step");
+    state.parent_key = text_at(parent, "key");
   }
   state.usage = usage_from(value_at(value, "usage"));
   state.inherited = usage_from(value_at(value, "inherited"));
@@ -366,6 +440,7 @@ Result<RunState> RunState::from_json(const Json& value) {
   for (const auto& [kind, count] : masked.items()) {
     if (count.is_number_unsigned()) state.masked[kind] = count.get<std::uint64_t>();
   }
+  PAWL_TRY(take_continuation(state, value));
   for (const auto& [path, record] : records.items()) {
     PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
     state.steps.emplace_back(path, std::move(parsed));

@@ -89,6 +89,9 @@ enum class StepReason : std::uint8_t {
 [[nodiscard]] std::string_view to_text(StepReason reason);
 [[nodiscard]] std::optional<StepReason> parse_step_reason(std::string_view text);
 
+/// Steps that run beside the work of a step.
+enum class Aside : std::uint8_t { none, on_failure, low_confidence };
+
 struct StepRecord {
   StepStatus status = StepStatus::pending;
   std::uint32_t attempts = 0;      // finished attempts; interrupted ones don't count
@@ -114,6 +117,18 @@ struct StepRecord {
   std::optional<MapProgress> map;
   std::string child_run;
   Usage usage;
+  // Needed only to continue:
+  Aside aside = Aside::none;
+  Json previous = {};                // of a loop, by ID: {"output": value, "status": text}, or "output_event" instead
+  bool passed_breakpoint = false;    // a resume went past the breakpoint before it
+  bool no_output = false;            // of a completed map: it was rescued, or its deadline passed
+  std::int64_t driven_from_us = -1;  // when it started, in time that a process drove the run; -1: it has not
+  std::uint32_t counted_start = 0;   // the attempt whose usage is in `counted`; those before it are counted completely
+  Usage counted = {};
+  std::uint64_t child_number = 0;     // distinguishes the children of one step
+  std::uint32_t child_rollbacks = 0;  // of the run, when the child began
+  std::string child_with = {};        // hash of its variables
+  Usage child_usage = {};             // reported by the child until now
 
   void set_reason(StepReason why, std::string about = {});
   void clear_reason() { set_reason(StepReason::none); }
@@ -141,6 +156,7 @@ struct RunState {
   std::string origin;      // of a run that was not executed since a fork or a rollback: which one, for people
   std::string parent_run;  // of a child workflow
   std::string parent_step;
+  std::string parent_key;  // identifies it among the children of the step; empty in older ones
   std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they started
   Usage usage;
   Usage inherited;                    // the part of `usage` that the run took over from the run it was forked from
@@ -157,6 +173,17 @@ struct RunState {
   Json budget;                                  // raised at a resume; null: the workflow's
   std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
   std::set<std::string> masked_keys;            // keys whose values are not saved
+  // Needed only to continue:
+  std::uint64_t events = 0;                     // number of events that the state includes
+  std::uint64_t records = 0;                    // number of records of the machine, over all executions
+  IndexRanges lost = {};                        // numbers of events that rollbacks took back
+  std::map<std::string, std::uint32_t> starts;  // attempts of steps that no longer have a record, by path
+  std::set<std::string> phases;                 // stages and layers that are completed
+  std::optional<std::string> cancelled;         // why the run must end as cancelled
+  std::uint32_t finally_number = 0;             // of the last `finally`
+  bool worked_since_finally = false;
+  std::int64_t driven_us = 0;  // how long processes drove the run
+  Timestamp last_at;           // of the newest record
 
   [[nodiscard]] const StepRecord* find(std::string_view path) const;
   [[nodiscard]] Json to_json() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ranges>
 
 #include "base/assert.hpp"
 #include "base/hash.hpp"
@@ -62,12 +63,14 @@ Result<void> check_status_change(const SaveRequest& request, const SaveFacts& fa
                     0});
 }
 
+Result<void> check_size(std::string_view what, std::uint64_t bytes, std::uint64_t bytes_max) {
+  if (bytes <= bytes_max) return {};
+  return fail(Code::state_too_large, "the {} state would have {} bytes; the maximum is {}", what, bytes, bytes_max);
+}
+
 /// State and patch were checked separately; together they may be too large.
 Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
-  if (state.size() > bytes_max) {
-    return fail(Code::state_too_large, "the patched state would have {} bytes; the maximum is {}", state.size(),
-                bytes_max);
-  }
+  PAWL_TRY(check_size("patched", state.size(), bytes_max));
   if (json_depth(state) > kJsonDepthMax)
     return fail(Code::json_too_deep, "the patched state would be nested too deeply");
   return {};
@@ -76,17 +79,47 @@ Result<void> check_patched(std::string_view state, std::uint64_t bytes_max) {
 bool is_unchanged(const SaveRequest& request, const CheckpointInfo& head) {
   return request.events.empty() && request.caller_id.empty() && request.kind == head.kind &&
          request.status == head.status && request.name == head.name && request.stage == head.stage &&
-         request.step == head.step && one_line(request.metadata) == one_line(head.metadata);
+         request.step == head.step && request.also == head.also &&
+         one_line(request.metadata) == one_line(head.metadata);
+}
+
+Result<std::optional<Saved>> answer_repeated(const SaveRequest& request, const SaveFacts& facts) {
+  PAWL_ASSERT(facts.earlier == nullptr || facts.earlier->caller_id == request.caller_id);
+  if (facts.earlier == nullptr || request.caller_id.empty()) return std::optional<Saved>();
+  PAWL_TRY(check_caller_id(request, facts));
+  return std::optional(answer(*facts.earlier, Saved::Outcome::repeated));
+}
+
+/// Returns whether an equal state would be answered with the last checkpoint.
+bool may_answer_unchanged(const SaveRequest& request, const SaveFacts& facts) {
+  return facts.head != nullptr && !facts.head_is_shared && request.duplicates == Duplicates::answer &&
+         is_unchanged(request, *facts.head);
+}
+
+Result<std::uint64_t> changed_size(const SaveFacts& facts, std::span<const Splice> change) {
+  std::uint64_t size = facts.head_state.size();
+  std::uint64_t reached = 0;
+  for (const Splice& splice : change) {
+    if (splice.offset < reached || splice.offset > facts.head_state.size() ||
+        splice.removed > facts.head_state.size() - splice.offset)
+      return fail(Code::invalid_patch, "the change at byte {} does not fit the last state of run '{}' ({} bytes)",
+                  splice.offset, facts.run.text(), facts.head_state.size());
+    reached = splice.offset + splice.removed;
+    size += splice.inserted.size() - splice.removed;
+  }
+  return size;
+}
+
+bool changes_nothing(std::string_view state, std::span<const Splice> change) {
+  return std::ranges::all_of(
+      change, [&](const Splice& splice) { return state.substr(splice.offset, splice.removed) == splice.inserted; });
 }
 
 }  // namespace
 
 Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& facts) {
-  PAWL_ASSERT(facts.earlier == nullptr || facts.earlier->caller_id == request.caller_id);
-  if (facts.earlier != nullptr && !request.caller_id.empty()) {
-    PAWL_TRY(check_caller_id(request, facts));
-    return answer(*facts.earlier, Saved::Outcome::repeated);
-  }
+  PAWL_TRY_ASSIGN(const std::optional<Saved> repeated, answer_repeated(request, facts));
+  if (repeated) return *repeated;
   PAWL_TRY(check_parent(request, facts));
   PAWL_TRY(check_status_change(request, facts));
 
@@ -95,11 +128,34 @@ Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& fa
     PAWL_TRY_ASSIGN(write.patched, apply_patch(facts.head == nullptr ? "{}" : facts.head_state, request.body));
     PAWL_TRY(check_patched(write.patched, facts.state_bytes_max));
   }
-  const bool may_answer = facts.head != nullptr && !facts.head_is_shared && request.duplicates == Duplicates::answer;
-  if (may_answer && is_unchanged(request, *facts.head) && state_to_write(request, write) == facts.head_state) {
+  if (may_answer_unchanged(request, facts) && state_to_write(request, write) == facts.head_state) {
     return answer(*facts.head, Saved::Outcome::unchanged);
   }
   return write;
+}
+
+Result<ChangeDecision> decide_change(const SaveRequest& request, std::span<const Splice> change,
+                                     const SaveFacts& facts) {
+  PAWL_TRY_ASSIGN(const std::optional<Saved> repeated, answer_repeated(request, facts));
+  if (repeated) return ChangeDecision{.answer = *repeated};
+  PAWL_TRY(check_parent(request, facts));
+  if (!request.expected_parent || facts.head == nullptr) {
+    return fail(Error{Code::parent_conflict, "a change must name the checkpoint that it was made from",
+                      facts.run.text(), "pass the last sequence as the expected parent", 0});
+  }
+  PAWL_TRY(check_status_change(request, facts));
+  ChangeDecision decision;
+  PAWL_TRY_ASSIGN(decision.state_bytes, changed_size(facts, change));
+  PAWL_TRY(check_size("changed", decision.state_bytes, facts.state_bytes_max));
+  if (may_answer_unchanged(request, facts) && changes_nothing(facts.head_state, change))
+    decision.answer = answer(*facts.head, Saved::Outcome::unchanged);
+  return decision;
+}
+
+void apply_change(std::string& state, std::span<const Splice> change) {
+  // Offsets refer to the state before the change, so it is applied from the back.
+  for (const Splice& splice : change | std::views::reverse)
+    state.replace(splice.offset, splice.removed, splice.inserted);
 }
 
 bool is_undone(Sequence saved, std::span<const Event> later) {
@@ -122,7 +178,20 @@ std::uint64_t body_fingerprint(const SaveRequest& request) {
   return (static_cast<std::uint64_t>(request.body.size()) << 32U) | checksum;
 }
 
-CheckpointInfo draft_checkpoint(const SaveRequest& request, std::string_view state, const DraftFacts& facts) {
+std::uint64_t change_fingerprint(const SaveRequest& request, std::span<const Splice> change) {
+  constexpr std::uint32_t kSeed = 3;  // no Form has it
+  const std::uint64_t parent = request.expected_parent.value_or(Sequence()).value;
+  std::uint32_t checksum = crc32c(fmt::format("{}", parent), kSeed);
+  std::uint64_t size = 0;
+  for (const Splice& splice : change) {
+    checksum = crc32c(fmt::format(" {} {} ", splice.offset, splice.removed), checksum);
+    checksum = crc32c(splice.inserted, checksum);
+    size += splice.inserted.size();
+  }
+  return (size << 32U) | checksum;
+}
+
+CheckpointInfo draft_checkpoint(const SaveRequest& request, std::uint64_t state_bytes, const DraftFacts& facts) {
   CheckpointInfo info;
   info.sequence = facts.latest.next();
   info.parent = facts.latest;
@@ -135,8 +204,9 @@ CheckpointInfo draft_checkpoint(const SaveRequest& request, std::string_view sta
   info.caller_id = request.caller_id;
   info.stage = request.stage;
   info.step = request.step;
+  info.also = request.also;
   info.metadata = one_line(request.metadata);
-  info.state_bytes = state.size();
+  info.state_bytes = state_bytes;
   return info;
 }
 

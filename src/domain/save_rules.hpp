@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/result.hpp"
+#include "text/text_diff.hpp"
 
 namespace pawl {
 
@@ -35,6 +36,20 @@ using SaveDecision = std::variant<WriteState, Saved>;
 /// apply_patch.
 [[nodiscard]] Result<SaveDecision> decide_save(const SaveRequest& request, const SaveFacts& facts);
 
+/// What decides about RunWriter::save_change (S26).
+struct ChangeDecision {
+  std::optional<Saved> answer = {};  // otherwise the change must be written
+  std::uint64_t state_bytes = 0;     // size of the new state
+};
+/// As decide_save, for the last state with `change` applied. `facts.earlier_has_same_body` compares
+/// change_fingerprint. Fails with parent_conflict if `expected_parent` is not set, and with invalid_patch if the change
+/// does not fit the last state. Costs as much as the change.
+[[nodiscard]] Result<ChangeDecision> decide_change(const SaveRequest& request, std::span<const Splice> change,
+                                                   const SaveFacts& facts);
+
+/// Applies a change that decide_change has accepted, in place.
+void apply_change(std::string& state, std::span<const Splice> change);
+
 /// Returns a span of the body of the request or of `write`.
 [[nodiscard]] inline std::string_view state_to_write(const SaveRequest& request, const WriteState& write) {
   return request.form == Form::patch ? std::string_view(write.patched) : request.body;
@@ -46,6 +61,9 @@ using SaveDecision = std::variant<WriteState, Saved>;
 /// Distinguishes bodies with the same caller ID (S6); covers body and form. Stored with each checkpoint that has a
 /// caller ID. Detects mistakes, not attacks.
 [[nodiscard]] std::uint64_t body_fingerprint(const SaveRequest& request);
+
+/// The same for a change. Depends on the splices and the checkpoint that they refer to.
+[[nodiscard]] std::uint64_t change_fingerprint(const SaveRequest& request, std::span<const Splice> change);
 
 /// Returns metadata as it is stored: on one line. Line breaks between JSON tokens have no meaning, and JSON strings
 /// contain none.
@@ -69,7 +87,7 @@ struct DraftFacts {
 };
 
 /// Returns the next checkpoint without its stored size and checksum, which depend on the store.
-[[nodiscard]] CheckpointInfo draft_checkpoint(const SaveRequest& request, std::string_view state,
+[[nodiscard]] CheckpointInfo draft_checkpoint(const SaveRequest& request, std::uint64_t state_bytes,
                                               const DraftFacts& facts);
 
 }  // namespace pawl

@@ -54,6 +54,7 @@ TEST_F(SaveRules, WriteAnEqualStateThatSaysSomethingNew) {
   EXPECT_TRUE(written({.name = "x"}));
   EXPECT_TRUE(written({.stage = "x"}));
   EXPECT_TRUE(written({.step = "x"}));
+  EXPECT_TRUE(written({.also = {{.kind = Kind::step_complete, .step = "x"}}}));
   EXPECT_TRUE(written({.metadata = "{}"}));
   EXPECT_TRUE(written({.events = {{"x", "{}"}}}));
   EXPECT_TRUE(written({.duplicates = Duplicates::write}));
@@ -160,7 +161,7 @@ TEST(DraftCheckpoint, FollowsTheLatestAndKeepsMetadataOnOneLine) {
   request.stage = "build";
   request.metadata = "{\n  \"a\": 1\n}";
   const CheckpointInfo info =
-      draft_checkpoint(request, "{}", {.latest = Sequence{4}, .previous = {9}, .now = {5}, .id = {}});
+      draft_checkpoint(request, 2, {.latest = Sequence{4}, .previous = {9}, .now = {5}, .id = {}});
   EXPECT_EQ(info.sequence, Sequence{5});
   EXPECT_EQ(info.parent, Sequence{4});
   EXPECT_EQ(info.created, Timestamp{9});

@@ -4,6 +4,7 @@
 
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
+#include "engine/deliver.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/open_run.hpp"
 #include "engine/save.hpp"
@@ -23,9 +24,9 @@ Result<std::unique_ptr<RunWriter>> open_writer(Store& store, const RunId& run, C
   }
 }
 
-Result<AddedEntry> ask_owner(Store& store, const RunId& run, const NewAuditEntry& entry) {
-  PAWL_TRY(checked_post(
-      store, run, compact({{"type", "audit"}, {"entry", entry.type}, {"agent", entry.agent}, {"data", entry.data}})));
+Result<AddedEntry> ask_owner(Store& store, Clock& clock, const RunId& run, const NewAuditEntry& entry) {
+  PAWL_TRY(deliver(store, clock, run,
+                   compact({{"type", "audit"}, {"entry", entry.type}, {"agent", entry.agent}, {"data", entry.data}})));
   PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run));
   return AddedEntry{.asked = true, .owner = owner.value_or(""), .sequence = {}};
 }
@@ -50,6 +51,7 @@ Result<AddedEntry> write_entry(Store& store, RunWriter& writer, const RunId& run
   request.status = last.info.status;
   request.stage = last.info.stage;
   request.step = last.info.step;
+  request.also = last.info.also;
   request.duplicates = Duplicates::write;
   request.events.push_back({entry.type, compact(entry.data), Audited::yes, entry.agent});
   PAWL_TRY_ASSIGN(const Saved saved, checked_save(writer, request, state_bytes_max));
@@ -109,7 +111,10 @@ Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry
   auto writer = store.open_run(run, {});
   if (!writer && writer.error().code == Code::run_busy) {
     // An execution reads its inbox; any other holder releases the run soon.
-    if (load_state(store, run)) return ask_owner(store, run, entry);
+    if (load_state(store, run)) {
+      Result<AddedEntry> asked = ask_owner(store, clock, run, entry);
+      if (asked || asked.error().code != Code::run_ended) return asked;
+    }
     writer = open_writer(store, run, clock);
   }
   if (!writer) return std::unexpected(writer.error());

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "domain/event_types.hpp"
+#include "engine/deliver.hpp"
 #include "engine/open_run.hpp"
 #include "engine/resume_facts.hpp"
-#include "engine/save.hpp"
 #include "engine/state_edit.hpp"
 #include "text/utf8.hpp"
 
@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kRunDepthMax = 64;  // of runs within runs; only a damaged store has more
 constexpr std::size_t kNamesShown = 10;
-
-bool is_ended(RunStatus status) { return status == RunStatus::completed || status == RunStatus::cancelled; }
 
 /// A gate, and the step of the requested run that leads to it; empty for a gate of the run itself.
 struct FoundGate {
@@ -161,27 +159,22 @@ Result<void> check_text(std::string_view what, std::string_view text) {
 
 Result<void> refuse_ended(const RunState& state, const RunId& run) {
   if (!is_ended(state.status)) return {};
-  return fail(Error{Code::run_ended,
-                    fmt::format("run '{}' {}", run.text(), doing_text(state)),
-                    {},
-                    {},
-                    0,
-                    Advice::show_run,
-                    {.run = run.text()}});
+  return fail(run_ended_error(state, run));
 }
 
 /// Cancels children first, so that after a crash the run can be cancelled again.
-Result<void> cancel_here(Store& store, const RunId& run, const std::string& reason, std::uint64_t state_bytes_max,
-                         std::size_t depth, Cancelled& out) {
+Result<void> cancel_here(Store& store, Clock& clock, const RunId& run, const std::string& reason,
+                         std::uint64_t state_bytes_max, std::size_t depth, Cancelled& out) {
   PAWL_TRY_ASSIGN(StateEdit edit, StateEdit::open(store, run));
   PAWL_TRY(refuse_ended(edit.state, run));
   for (auto& [path, record] : edit.state.steps) {
     if (is_settled(record.status)) continue;
     if (!record.child_run.empty() && depth < kRunDepthMax) {
       PAWL_TRY_ASSIGN(const RunId child, RunId::parse(record.child_run));
-      const Result<void> cancelled = cancel_here(store, child, reason, state_bytes_max, depth + 1, out);
+      const Result<void> cancelled = cancel_here(store, clock, child, reason, state_bytes_max, depth + 1, out);
       if (!cancelled && cancelled.error().code == Code::run_busy) {
-        PAWL_TRY(checked_post(store, child, compact({{"type", "cancel"}, {"reason", reason}})));
+        const auto asked = deliver(store, clock, child, compact({{"type", "cancel"}, {"reason", reason}}));
+        if (!asked && asked.error().code != Code::run_ended) return fail(asked.error());
       } else if (!cancelled && cancelled.error().code != Code::run_ended &&
                  cancelled.error().code != Code::run_not_found) {
         return cancelled;
@@ -199,6 +192,14 @@ Result<void> cancel_here(Store& store, const RunId& run, const std::string& reas
 }
 
 }  // namespace
+
+bool is_ended(RunStatus status) { return status == RunStatus::completed || status == RunStatus::cancelled; }
+
+Error run_ended_error(const RunState& state, const RunId& run) {
+  return Error{
+      Code::run_ended,    fmt::format("run '{}' {}", run.text(), doing_text(state)), {}, {}, 0, Advice::show_run,
+      {.run = run.text()}};
+}
 
 std::string doing_text(const RunState& state) {
   if (state.status == RunStatus::completed) return "is completed";
@@ -219,7 +220,7 @@ std::string doing_text(const RunState& state) {
   return state.status == RunStatus::waiting ? "waits" : "is between two steps";
 }
 
-Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decision) {
+Result<Decided> decide(Store& store, Clock& clock, const RunId& run, const GateDecision& decision) {
   PAWL_TRY(check_label("name of the person", decision.by));
   PAWL_TRY(check_text("comment", decision.comment));
   PAWL_TRY_ASSIGN(Gate gate, choose_gate(store, run, decision.step));
@@ -230,30 +231,32 @@ Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decis
                {"binding", gate.binding},
                {"by", decision.by}};
   if (!decision.comment.empty()) body["comment"] = decision.comment;
-  PAWL_TRY(checked_post(store, of, compact(body)));
+  PAWL_TRY(deliver(store, clock, of, compact(body)));
   PAWL_TRY_ASSIGN(Recipient to, recipient(store, of));
   return Decided{std::move(gate), std::move(to)};
 }
 
-Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name, const Json& payload) {
+Result<Recipient> send_signal(Store& store, Clock& clock, const RunId& run, const std::string& name,
+                              const Json& payload) {
   PAWL_TRY(check_label("name of the signal", name));
   if (name.empty())
     return fail(Error{Code::invalid_label, "the signal name is empty", {}, "use the name in the step's `wait_for`", 0});
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY(refuse_ended(state, run));
-  PAWL_TRY(checked_post(store, run, compact({{"type", "signal"}, {"signal", name}, {"payload", payload}})));
+  PAWL_TRY(deliver(store, clock, run, compact({{"type", "signal"}, {"signal", name}, {"payload", payload}})));
   return recipient(store, run);
 }
 
-Result<Cancelled> cancel_run(Store& store, const RunId& run, const std::string& reason, std::uint64_t state_bytes_max) {
+Result<Cancelled> cancel_run(Store& store, Clock& clock, const RunId& run, const std::string& reason,
+                             std::uint64_t state_bytes_max) {
   PAWL_TRY(check_text("reason", reason));
   PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
   PAWL_TRY(refuse_ended(state, run));
   Cancelled out;
-  const Result<void> cancelled = cancel_here(store, run, reason, state_bytes_max, 0, out);
+  const Result<void> cancelled = cancel_here(store, clock, run, reason, state_bytes_max, 0, out);
   if (cancelled) return out;
   if (cancelled.error().code != Code::run_busy) return fail(cancelled.error());
-  PAWL_TRY(checked_post(store, run, compact({{"type", "cancel"}, {"reason", reason}})));
+  PAWL_TRY(deliver(store, clock, run, compact({{"type", "cancel"}, {"reason", reason}})));
   PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store.owner(run));
   out.asked = true;
   out.owner = owner.value_or("");

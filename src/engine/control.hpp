@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/execution.hpp"
+#include "engine/execution_services.hpp"
 
 namespace pawl {
 
@@ -30,10 +30,10 @@ struct Decided {
 
 /// Without a step, decides on the only gate of the run, or on the only one of its children if it has none. Fails with
 /// not_waiting if there is no such gate or it was already decided on, and with usage if several are waiting.
-[[nodiscard]] Result<Decided> decide(Store& store, const RunId& run, const GateDecision& decision);
+[[nodiscard]] Result<Decided> decide(Store& store, Clock& clock, const RunId& run, const GateDecision& decision);
 
 /// The signal is kept until a step waits for it, and consumed once. Fails with run_ended.
-[[nodiscard]] Result<Recipient> send_signal(Store& store, const RunId& run, const std::string& name,
+[[nodiscard]] Result<Recipient> send_signal(Store& store, Clock& clock, const RunId& run, const std::string& name,
                                             const Json& payload);
 
 struct Cancelled {
@@ -43,8 +43,13 @@ struct Cancelled {
 };
 
 /// Asks the run's owner. Without an owner, marks the run and its children as cancelled. Fails with run_ended.
-[[nodiscard]] Result<Cancelled> cancel_run(Store& store, const RunId& run, const std::string& reason,
+[[nodiscard]] Result<Cancelled> cancel_run(Store& store, Clock& clock, const RunId& run, const std::string& reason,
                                            std::uint64_t state_bytes_max);
+
+/// Whether nothing can continue the run: it is completed or was cancelled.
+[[nodiscard]] bool is_ended(RunStatus status);
+/// Returns the error that says how the run ended.
+[[nodiscard]] Error run_ended_error(const RunState& state, const RunId& run);
 
 /// Returns what the run is doing, for messages: "is completed", "waits for signal 'go'", "runs gather".
 [[nodiscard]] std::string doing_text(const RunState& state);

@@ -61,7 +61,7 @@ class Control : public ::testing::Test {
 
 TEST_F(Control, ADecisionCarriesTheBindingOfTheGate) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
-  const Result<Decided> decided = decide(*store_, controlled("r"), {.by = "ada", .comment = "fine"});
+  const Result<Decided> decided = decide(*store_, memory_.clock(), controlled("r"), {.by = "ada", .comment = "fine"});
   ASSERT_TRUE(decided);
   EXPECT_EQ(decided->gate.step, "review");
   EXPECT_FALSE(decided->to.owner);
@@ -75,7 +75,7 @@ TEST_F(Control, TheOwnerOfARunIsNamed) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
   const auto other = memory_.open();
   const auto held = other->open_run(controlled("r"), {});
-  const Result<Decided> decided = decide(*store_, controlled("r"), {.answer = GateAnswer::reject});
+  const Result<Decided> decided = decide(*store_, memory_.clock(), controlled("r"), {.answer = GateAnswer::reject});
   ASSERT_TRUE(decided);
   EXPECT_TRUE(decided->to.owner);
   EXPECT_EQ(inbox("r").front()["type"], "reject");
@@ -83,8 +83,9 @@ TEST_F(Control, TheOwnerOfARunIsNamed) {
 
 TEST_F(Control, ASecondDecisionOnTheSameGateIsRefused) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
-  ASSERT_TRUE(decide(*store_, controlled("r"), {.by = "ada"}));
-  const Result<Decided> second = decide(*store_, controlled("r"), {.answer = GateAnswer::reject, .by = "bob"});
+  ASSERT_TRUE(decide(*store_, memory_.clock(), controlled("r"), {.by = "ada"}));
+  const Result<Decided> second =
+      decide(*store_, memory_.clock(), controlled("r"), {.answer = GateAnswer::reject, .by = "bob"});
   ASSERT_EQ(code_of(second), Code::not_waiting);
   EXPECT_NE(second.error().message.find("already approved by ada"), std::string::npos) << second.error().message;
   EXPECT_EQ(inbox("r").size(), 1U);
@@ -93,7 +94,7 @@ TEST_F(Control, ASecondDecisionOnTheSameGateIsRefused) {
 TEST_F(Control, AMessageAboutAnotherBindingIsNotInTheWay) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:2")}}));
   ASSERT_TRUE(checked_post(*store_, controlled("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})"));
-  EXPECT_TRUE(decide(*store_, controlled("r"), {}));
+  EXPECT_TRUE(decide(*store_, memory_.clock(), controlled("r"), {}));
 }
 
 TEST_F(Control, AConsumedMessageIsNotInTheWay) {
@@ -103,17 +104,17 @@ TEST_F(Control, AConsumedMessageIsNotInTheWay) {
       checked_post(*store_, controlled("r"), R"({"type":"approve","step":"review","binding":"sha256:1"})");
   state.consumed.push_back(*message);
   save("r", state);
-  EXPECT_TRUE(decide(*store_, controlled("r"), {}));
+  EXPECT_TRUE(decide(*store_, memory_.clock(), controlled("r"), {}));
 }
 
 TEST_F(Control, SeveralGatesAreListedAndOneMustBeNamed) {
   save("r", waiting_state({{"left", gate("Left?", "sha256:1")}, {"right", gate("Right?", "sha256:2")}}));
-  const Result<Decided> unnamed = decide(*store_, controlled("r"), {});
+  const Result<Decided> unnamed = decide(*store_, memory_.clock(), controlled("r"), {});
   ASSERT_EQ(code_of(unnamed), Code::usage);
   EXPECT_NE(unnamed.error().message.find("left: Left?"), std::string::npos);
   EXPECT_NE(unnamed.error().message.find("right: Right?"), std::string::npos);
-  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {.step = "middle"})), Code::not_waiting);
-  EXPECT_EQ(decide(*store_, controlled("r"), {.step = "right"})->gate.binding, "sha256:2");
+  EXPECT_EQ(code_of(decide(*store_, memory_.clock(), controlled("r"), {.step = "middle"})), Code::not_waiting);
+  EXPECT_EQ(decide(*store_, memory_.clock(), controlled("r"), {.step = "right"})->gate.binding, "sha256:2");
 }
 
 TEST_F(Control, ARunWithoutAGateSaysWhatItDoes) {
@@ -121,10 +122,10 @@ TEST_F(Control, ARunWithoutAGateSaysWhatItDoes) {
   state.status = RunStatus::running;
   state.steps.front().second.status = StepStatus::running;
   save("r", state);
-  const Result<Decided> decided = decide(*store_, controlled("r"), {});
+  const Result<Decided> decided = decide(*store_, memory_.clock(), controlled("r"), {});
   ASSERT_EQ(code_of(decided), Code::not_waiting);
   EXPECT_NE(decided.error().message.find("runs gather"), std::string::npos) << decided.error().message;
-  EXPECT_EQ(code_of(decide(*store_, controlled("missing"), {})), Code::run_not_found);
+  EXPECT_EQ(code_of(decide(*store_, memory_.clock(), controlled("missing"), {})), Code::run_not_found);
 }
 
 TEST_F(Control, TheGateOfAChildIsFoundThroughItsParent) {
@@ -135,7 +136,7 @@ TEST_F(Control, TheGateOfAChildIsFoundThroughItsParent) {
   child.parent_step = "call";
   save("p.call", child);
   for (const std::string& step : {std::string("call"), std::string("call.ask"), std::string("ask"), std::string()}) {
-    const Result<Decided> decided = decide(*store_, controlled("p"), {.step = step});
+    const Result<Decided> decided = decide(*store_, memory_.clock(), controlled("p"), {.step = step});
     ASSERT_TRUE(decided) << step;
     EXPECT_EQ(decided->gate.run, "p.call");
     EXPECT_EQ(decided->to.resume, "p");
@@ -147,13 +148,13 @@ TEST_F(Control, TheGateOfAChildIsFoundThroughItsParent) {
 TEST_F(Control, ARunsOwnGateComesBeforeThoseOfItsChildren) {
   save("p", waiting_state({{"call", call("p.call", StepStatus::running)}, {"own", gate("Own?", "sha256:2")}}));
   save("p.call", waiting_state({{"ask", gate("Really?", "sha256:1")}}));
-  EXPECT_EQ(decide(*store_, controlled("p"), {})->gate.step, "own");
+  EXPECT_EQ(decide(*store_, memory_.clock(), controlled("p"), {})->gate.step, "own");
 }
 
 TEST_F(Control, TextThatIsNotUtf8IsRefused) {
   save("r", waiting_state({{"review", gate("Publish?", "sha256:1")}}));
-  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {.comment = "\xff"})), Code::invalid_utf8);
-  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {.by = "a\nb"})), Code::invalid_label);
+  EXPECT_EQ(code_of(decide(*store_, memory_.clock(), controlled("r"), {.comment = "\xff"})), Code::invalid_utf8);
+  EXPECT_EQ(code_of(decide(*store_, memory_.clock(), controlled("r"), {.by = "a\nb"})), Code::invalid_label);
   EXPECT_TRUE(inbox("r").empty());
 }
 
@@ -161,10 +162,10 @@ TEST_F(Control, ASignalIsPostedWhetherOrNotSomethingWaits) {
   RunState state = waiting_state({});
   state.status = RunStatus::failed;
   save("r", state);
-  ASSERT_TRUE(send_signal(*store_, controlled("r"), "go", {{"n", 1}}));
+  ASSERT_TRUE(send_signal(*store_, memory_.clock(), controlled("r"), "go", {{"n", 1}}));
   const Json expected = {{"type", "signal"}, {"signal", "go"}, {"payload", {{"n", 1}}}};
   EXPECT_EQ(inbox("r"), std::vector<Json>{expected});
-  EXPECT_EQ(code_of(send_signal(*store_, controlled("r"), "", {})), Code::invalid_label);
+  EXPECT_EQ(code_of(send_signal(*store_, memory_.clock(), controlled("r"), "", {})), Code::invalid_label);
 }
 
 TEST_F(Control, AnEndedRunTakesNoSignalAndCantBeCancelled) {
@@ -172,8 +173,9 @@ TEST_F(Control, AnEndedRunTakesNoSignalAndCantBeCancelled) {
     RunState state = waiting_state({});
     state.status = status;
     save("r", state);
-    EXPECT_EQ(code_of(send_signal(*store_, controlled("r"), "go", {})), Code::run_ended);
-    EXPECT_EQ(code_of(cancel_run(*store_, controlled("r"), "why", kControlStateBytesMax)), Code::run_ended);
+    EXPECT_EQ(code_of(send_signal(*store_, memory_.clock(), controlled("r"), "go", {})), Code::run_ended);
+    EXPECT_EQ(code_of(cancel_run(*store_, memory_.clock(), controlled("r"), "why", kControlStateBytesMax)),
+              Code::run_ended);
   }
   EXPECT_TRUE(inbox("r").empty());
 }
@@ -182,7 +184,8 @@ TEST_F(Control, AnOwnerIsAskedToCancel) {
   save("r", waiting_state({}));
   const auto other = memory_.open();
   const auto held = other->open_run(controlled("r"), {});
-  const Result<Cancelled> cancelled = cancel_run(*store_, controlled("r"), "enough", kControlStateBytesMax);
+  const Result<Cancelled> cancelled =
+      cancel_run(*store_, memory_.clock(), controlled("r"), "enough", kControlStateBytesMax);
   ASSERT_TRUE(cancelled);
   EXPECT_TRUE(cancelled->asked);
   EXPECT_EQ(inbox("r"), std::vector<Json>({{{"type", "cancel"}, {"reason", "enough"}}}));
@@ -194,7 +197,8 @@ TEST_F(Control, ARunWithoutAnOwnerIsCancelledWithItsChildren) {
                            {"call", call("p.call", StepStatus::waiting)},
                            {"never", call("p.never", StepStatus::running)}}));
   save("p.call", waiting_state({{"ask", gate("Really?", "sha256:1")}}));
-  const Result<Cancelled> cancelled = cancel_run(*store_, controlled("p"), "enough", kControlStateBytesMax);
+  const Result<Cancelled> cancelled =
+      cancel_run(*store_, memory_.clock(), controlled("p"), "enough", kControlStateBytesMax);
   ASSERT_TRUE(cancelled);
   EXPECT_FALSE(cancelled->asked);
   EXPECT_EQ(cancelled->runs, std::vector<std::string>({"p.call", "p"}));
@@ -206,15 +210,16 @@ TEST_F(Control, ARunWithoutAnOwnerIsCancelledWithItsChildren) {
     EXPECT_EQ(store_->events(controlled(run), 0, 10)->back().type, "run_cancelled");
     EXPECT_EQ(Json::parse(store_->restore(controlled(run), {})->state)["events"], 8) << "the event counts";
   }
-  EXPECT_EQ(code_of(decide(*store_, controlled("p"), {})), Code::not_waiting);
+  EXPECT_EQ(code_of(decide(*store_, memory_.clock(), controlled("p"), {})), Code::not_waiting);
 }
 
 TEST_F(Control, ARunThatNoWorkflowMadeIsRefused) {
   SaveRequest request;
   request.body = "{}";
   ASSERT_TRUE(checked_save(**store_->open_run(controlled("r"), {}), request, kControlStateBytesMax));
-  EXPECT_EQ(code_of(decide(*store_, controlled("r"), {})), Code::not_a_workflow_run);
-  EXPECT_EQ(code_of(cancel_run(*store_, controlled("r"), "", kControlStateBytesMax)), Code::not_a_workflow_run);
+  EXPECT_EQ(code_of(decide(*store_, memory_.clock(), controlled("r"), {})), Code::not_a_workflow_run);
+  EXPECT_EQ(code_of(cancel_run(*store_, memory_.clock(), controlled("r"), "", kControlStateBytesMax)),
+            Code::not_a_workflow_run);
   EXPECT_EQ(code_of(StateEdit::open(*store_, controlled("missing"))), Code::run_not_found);
 }
 

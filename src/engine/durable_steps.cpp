@@ -5,7 +5,7 @@
 
 #include "base/error_line.hpp"
 #include "base/hash.hpp"
-#include "base/mutex.hpp"
+#include "base/thread_name.hpp"
 #include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
 #include "engine/run_events.hpp"
@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::uint64_t kStepResultBytesMax = 3ULL << 20;  // as text in an event it may need twice the space
 constexpr std::uint64_t kBatchBytesMax = 8ULL << 20;       // of results that share one save
+constexpr std::size_t kChangesMax = 500;                   // that share one save
+constexpr std::int64_t kLendLook_us = 20'000;   // how often the lender looks whether somebody waits for the run
+constexpr std::int64_t kLendIdle_us = 200'000;  // an unused run is lent after this time
+constexpr std::int64_t kLetGoMax_us = 100'000;  // how long whoever was waiting may take to get the run
+constexpr std::int64_t kLetGoStep_us = 1'000;
 
 /// Turns an exception of the program's function into its error.
 Result<std::string> call_guarded(const std::function<Result<std::string>()>& fn) {
@@ -38,11 +43,6 @@ std::string items_hash(std::span<const std::string> items) {
   }
   return "sha256:" + to_hex(hash.finish());
 }
-
-struct ItemResult {
-  std::uint64_t index = 0;
-  std::string text;
-};
 
 /// The remaining items, the threads that process them, and results that are not yet in the ledger.
 class ItemPool {
@@ -121,70 +121,210 @@ class ItemPool {
   std::vector<std::thread> threads_;
 };
 
-Result<void> record_items(StepLedger& ledger, const std::string& name, std::span<const ItemResult> results) {
-  return ledger.update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
-    StepRecord& record = state.at(name);
-    if (!record.map) return fail(Code::state_reconstruction_failed, "map '{}' is missing in the ledger", name);
-    change.step = name;
-    for (const ItemResult& result : results) {
-      record.map->done.add(result.index);
-      change.events.push_back(
-          {event_type::kItemCompleted,
-           compact({{"step", name}, {"index", result.index}, {"output", {{"text", result.text}}}})});
-    }
-    return {};
-  });
-}
-
 }  // namespace
 
-Result<DurableSteps> DurableSteps::open(const DurableServices& services, const RunId& run) {
-  StepLedger ledger(services.store, services.clock, run);
-  PAWL_TRY_ASSIGN(const Uuid uuid, ledger.open());
-  PAWL_TRY(ledger.load());
-  PAWL_TRY_ASSIGN(std::string folder, services.store.local_folder(run));
-  return DurableSteps(services, run, uuid, std::move(folder));
+/// An execution of a step or map: nobody else executes it meanwhile.
+class DurableSteps::Execution {
+ public:
+  Execution(DurableSteps& steps, const std::string& name) : steps_(steps), name_(name) {}
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  ~Execution() { steps_.end(name_); }
+
+ private:
+  DurableSteps& steps_;
+  const std::string& name_;
+};
+
+// ---- Holding and lending the run ------------------------------------------------------------------
+
+Result<std::unique_ptr<DurableSteps>> DurableSteps::open(const DurableServices& services, const RunId& run) {
+  std::unique_ptr<DurableSteps> steps(new DurableSteps(services, run));
+  Lock lock(steps->mutex_);
+  const Result<void> held = steps->hold(Wait::no, lock);
+  if (held) {
+    steps->uuid_ = steps->held_->uuid();
+  } else {
+    if (held.error().code != Code::run_busy) return fail(held.error());
+    PAWL_TRY_ASSIGN(steps->uuid_, steps->ledger_.open());
+    PAWL_TRY(steps->ledger_.load());
+  }
+  PAWL_TRY_ASSIGN(steps->folder_, services.store.local_folder(run));
+  lock.unlock();
+  return steps;
 }
 
-Result<std::unique_ptr<StepLock>> DurableSteps::lock(const std::string& name) const {
-  Result<std::unique_ptr<StepLock>> held = services_.lock(fmt::format("{}/step-{}.lock", folder_, name));
+DurableSteps::~DurableSteps() {
+  if (process_.is_copy()) {
+    if (lender_.joinable()) lender_.detach();
+    changed_.forget_waiters();
+    lender_wake_.forget_waiters();
+    for (auto& [name, file] : running_) static_cast<void>(file.release());  // it would change the parent's file
+    return;
+  }
+  {
+    const Lock lock(mutex_);
+    stopping_ = true;
+    lender_wake_.notify_one();
+  }
+  if (lender_.joinable()) lender_.join();
+}
+
+Result<void> DurableSteps::hold(Wait wait, Lock& lock) {
+  while (lending_) changed_.wait(lock);
+  used_us_ = services_.clock.monotonic_us();
+  if (held_) return {};
+  if (std::exchange(was_wanted_, false)) let_others_go_first();
+  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, wait == Wait::yes
+                                                         ? open_ledger_writer(services_.store, services_.clock, run_)
+                                                         : services_.store.open_run(run_, {}));
+  PAWL_TRY_ASSIGN(held_, HeldLedger::take(std::move(writer), run_));
+  used_us_ = services_.clock.monotonic_us();
+  if (lender_.joinable()) {
+    lender_wake_.notify_one();
+  } else {
+    lender_ = std::thread([this] { run_lender(); });
+  }
+  return {};
+}
+
+/// Whoever claimed the run looks for it every now and then, and would find it taken again.
+void DurableSteps::let_others_go_first() {
+  const auto claim = services_.store.claim(run_);
+  if (!claim || !*claim) return;
+  for (std::int64_t waited_us = 0; waited_us < kLetGoMax_us && (*claim)->has_rivals(); waited_us += kLetGoStep_us)
+    services_.clock.sleep_us(kLetGoStep_us);
+}
+
+void DurableSteps::run_lender() {
+  name_this_thread("pawl-lend");
+  Lock lock(mutex_);
+  while (!stopping_) {
+    if (!held_) {
+      lender_wake_.wait(lock);
+      continue;
+    }
+    lender_wake_.wait_us(lock, kLendLook_us);
+    if (stopping_ || !held_) continue;
+    was_wanted_ = held_->is_wanted();
+    if (was_wanted_ || services_.clock.monotonic_us() - used_us_ >= kLendIdle_us) lend(lock);
+  }
+}
+
+void DurableSteps::lend(Lock& lock) {
+  lending_ = true;
+  while (saving_) changed_.wait(lock);
+  // Whoever has the lock file of a step that executes here would execute it as well.
+  if (take_lock_files()) held_.reset();
+  lending_ = false;
+  changed_.notify_all();
+}
+
+bool DurableSteps::take_lock_files() {
+  for (auto& [name, file] : running_) {
+    if (file) continue;
+    Result<std::unique_ptr<StepLock>> taken = lock_file(name);
+    if (!taken) return false;
+    file = std::move(*taken);
+  }
+  return true;
+}
+
+std::string DurableSteps::lock_path(const std::string& name) const {
+  return fmt::format("{}/step-{}.lock", folder_, name);
+}
+
+Result<std::unique_ptr<StepLock>> DurableSteps::lock_file(const std::string& name) const {
+  Result<std::unique_ptr<StepLock>> held = services_.lock(lock_path(name));
   if (!held && held.error().code == Code::step_busy) return fail(busy_step(held.error(), run_, name));
   return held;
 }
 
-Result<std::string> DurableSteps::recorded(const std::string& name, const StepRecord& record) const {
+// ---- Steps ----------------------------------------------------------------------------------------
+
+Result<std::string> DurableSteps::recorded(const std::string& name, const StepRecord& record) {
   std::string text;
-  PAWL_TRY(ledger().replay(name, record, services_.files, [&](std::string_view bytes) { text += bytes; }));
+  PAWL_TRY(ledger_.replay(name, record, services_.files, [&](std::string_view bytes) { text += bytes; }));
   return text;
+}
+
+Result<std::optional<StepRecord>> DurableSteps::find(const std::string& name, Lock& lock) {
+  const auto in = [&](const LedgerState& state) {
+    const StepRecord* const record = state.find(name);
+    return record == nullptr ? std::nullopt : std::optional(*record);
+  };
+  const Result<void> held = hold(Wait::no, lock);
+  if (held) return in(held_->state());
+  if (held.error().code != Code::run_busy) return fail(held.error());
+  PAWL_TRY_ASSIGN(const LedgerState state, ledger_.load());
+  return in(state);
+}
+
+namespace {
+
+bool is_completed(const std::optional<StepRecord>& record) { return record && record->status == StepStatus::completed; }
+
+Error is_another(const std::string& name, std::string_view is, std::string_view is_not) {
+  return Error{Code::items_changed,
+               fmt::format("'{}' is a {} of this run, not a {}", name, is, is_not),
+               {},
+               fmt::format("choose another name for the {}", is_not),
+               0};
+}
+
+Error executes_here(const RunId& run, const std::string& name) {
+  return busy_step(Error{Code::step_busy,
+                         "already running (in this process)",
+                         {},
+                         "wait until it finishes; steps that run at the same time need different names",
+                         0},
+                   run, name);
+}
+
+}  // namespace
+
+Result<std::optional<StepRecord>> DurableSteps::begin_step(const std::string& name) {
+  Lock lock(mutex_);
+  if (running_.contains(name)) return fail(executes_here(run_, name));
+  PAWL_TRY_ASSIGN(std::optional<StepRecord> record, find(name, lock));
+  if (is_completed(record)) return record;
+  if (!held_) {
+    PAWL_TRY(hold(Wait::yes, lock));
+    PAWL_TRY_ASSIGN(record, find(name, lock));
+    if (is_completed(record)) return record;  // by whoever held the run
+  }
+  std::unique_ptr<StepLock> file;
+  if (services_.files.exists(lock_path(name))) {
+    PAWL_TRY_ASSIGN(file, lock_file(name));
+  }
+  if (record && record->map) return fail(is_another(name, "map", "step"));
+  // Another thread may have begun it while the run was being lent.
+  if (!running_.emplace(name, std::move(file)).second) return fail(executes_here(run_, name));
+  return std::optional<StepRecord>();
+}
+
+void DurableSteps::end(const std::string& name) {
+  const Lock lock(mutex_);
+  running_.erase(name);
+  used_us_ = services_.clock.monotonic_us();
 }
 
 Result<std::string> DurableSteps::step(const std::string& name, const std::function<Result<std::string>()>& fn) {
   PAWL_TRY(check_step_name(name));
-  PAWL_TRY_ASSIGN(LedgerState state, ledger().load());
-  const auto done = [&] {
-    const StepRecord* record = state.find(name);
-    return record != nullptr && record->status == StepStatus::completed;
-  };
-  if (done()) return recorded(name, *state.find(name));
-  PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> held, lock(name));
-  PAWL_TRY_ASSIGN(state, ledger().load());
-  if (done()) return recorded(name, *state.find(name));  // by the previous holder of the lock
+  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY_ASSIGN(const std::optional<StepRecord> completed, begin_step(name));
+  if (completed) return recorded(name, *completed);
+  const Execution execution(*this, name);
   const std::int64_t began_us = services_.clock.monotonic_us();
-  if (const StepRecord* known = state.find(name); known != nullptr && known->map)
-    return fail(Error{Code::items_changed,
-                      fmt::format("'{}' is a map of this run, not a step", name),
-                      {},
-                      "choose another name for the step",
-                      0});
   Result<std::string> result = call_guarded(fn);
   if (!result) result = fail(at(result.error(), "step " + name));
-  PAWL_TRY(record(name, result, services_.clock.monotonic_us() - began_us));
+  PAWL_TRY(record_result(name, result, services_.clock.monotonic_us() - began_us));
   return result;
 }
 
-Result<void> DurableSteps::record(const std::string& name, const Result<std::string>& result,
-                                  std::int64_t took_us) const {
-  return ledger().update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
+Result<void> DurableSteps::record_result(const std::string& name, const Result<std::string>& result,
+                                         std::int64_t took_us) {
+  const StepLedger::Edit edit = [&](LedgerState& state, LedgerChange& change) -> Result<void> {
     StepRecord& record = state.at(name);
     const std::uint32_t attempt = record.attempts + 1;
     const std::uint64_t earlier_ms = record.duration_ms;
@@ -205,33 +345,91 @@ Result<void> DurableSteps::record(const std::string& name, const Result<std::str
     change.reason = Reason::step_failed;
     change.events.push_back({event_type::kAttemptFailed, compact(data)});
     return {};
-  });
+  };
+  return record(edit, result ? 2 * result->size() : 0);
+}
+
+// ---- Saving ---------------------------------------------------------------------------------------
+
+Result<void> DurableSteps::record(const StepLedger::Edit& edit, std::uint64_t bytes) {
+  Pending change{.edit = edit, .bytes = bytes};
+  Lock lock(mutex_);
+  pending_.push_back(&change);
+  while (!change.finished) {
+    if (saving_ || lending_) {
+      changed_.wait(lock);
+    } else {
+      save_some(lock);
+    }
+  }
+  return change.result;
+}
+
+void DurableSteps::save_some(Lock& lock) {
+  std::vector<Pending*> taken;
+  LedgerSave save;
+  Result<void> done = hold(Wait::yes, lock);
+  if (saving_) return;  // another thread began while the run was being lent
+  saving_ = true;
+  std::uint64_t bytes = 0;
+  while (!pending_.empty() && taken.size() < kChangesMax) {
+    Pending& next = *pending_.front();
+    if (!taken.empty() && bytes + next.bytes > kBatchBytesMax) break;
+    bytes += next.bytes;
+    pending_.erase(pending_.begin());
+    if (done) next.result = held_->prepare(next.edit, save);
+    taken.push_back(&next);
+  }
+  if (done && save.changes > 0) {
+    held_->finish(save);
+    lock.unlock();
+    done = held_->save(save);
+    lock.lock();
+    if (!done) held_.reset();
+  }
+  for (Pending* change : taken) {
+    if (!done && change->result) change->result = done;
+    change->finished = true;
+  }
+  saving_ = false;
+  used_us_ = services_.clock.monotonic_us();
+  changed_.notify_all();
+}
+
+// ---- Maps -----------------------------------------------------------------------------------------
+
+Result<void> DurableSteps::begin_map(const std::string& name) {
+  Lock lock(mutex_);
+  if (running_.contains(name)) return fail(executes_here(run_, name));
+  // Its record says that it runs, and others tell from the lock file whether that is still so.
+  PAWL_TRY_ASSIGN(std::unique_ptr<StepLock> file, lock_file(name));
+  running_.emplace(name, std::move(file));
+  return {};
 }
 
 /// Records the items of a new map. Returns the indices that already have a result.
-Result<IndexRanges> DurableSteps::begin_map(const std::string& name, std::span<const std::string> items) const {
+Result<IndexRanges> DurableSteps::start_map(const std::string& name, std::span<const std::string> items) {
   const std::string hash = items_hash(items);
-  PAWL_TRY_ASSIGN(const LedgerState state, ledger().load());
-  const StepRecord* known = state.find(name);
-  if (known != nullptr) {
-    if (!known->map)
-      return fail(Error{Code::items_changed,
-                        fmt::format("'{}' is a step of this run, not a map", name),
-                        {},
-                        "choose another name for the map",
-                        0});
-    if (known->map->items_hash != hash) {
+  const auto known = [&]() -> Result<std::optional<StepRecord>> {
+    Lock lock(mutex_);
+    return find(name, lock);
+  };
+  PAWL_TRY_ASSIGN(const std::optional<StepRecord> before, known());
+  if (before) {
+    if (!before->map) return fail(is_another(name, "step", "map"));
+    if (before->map->items_hash != hash) {
       return fail(Error{Code::items_changed,
                         fmt::format("the items of '{}' have changed since it started ({} now, {} then)", name,
-                                    items.size(), known->map->total),
+                                    items.size(), before->map->total),
                         {},
                         "restore the old items, or choose another name for the map",
                         0});
     }
-    return known->map->done;
+    return before->map->done;
   }
-  PAWL_TRY(ledger().update([&](LedgerState& fresh, LedgerChange& change) -> Result<void> {
-    StepRecord& record = fresh.at(name);
+  const StepLedger::Edit edit = [&](LedgerState& state, LedgerChange& change) -> Result<void> {
+    if (state.find(name) != nullptr) return fail(is_another(name, "step", "map"));
+    StepRecord& record = state.at(name);
     record.status = StepStatus::running;
     record.started = services_.clock.now();
     record.map = MapProgress{.total = items.size(), .items_hash = hash, .done = {}, .failed = {}, .trips = 0};
@@ -240,12 +438,33 @@ Result<IndexRanges> DurableSteps::begin_map(const std::string& name, std::span<c
     change.step = name;
     change.events.push_back({event_type::kMapStarted, compact({{"step", name}, {"items", items.size()}})});
     return {};
-  }));
+  };
+  PAWL_TRY(record(edit, 0));
   return IndexRanges();
 }
 
-Result<void> DurableSteps::finish_map(const std::string& name) const {
-  return ledger().update([&](LedgerState& state, LedgerChange& change) -> Result<void> {
+Result<void> DurableSteps::record_items(const std::string& name, std::span<const ItemResult> results) {
+  std::uint64_t bytes = 0;
+  for (const ItemResult& result : results) bytes += 2 * result.text.size();
+  const StepLedger::Edit edit = [&](LedgerState& state, LedgerChange& change) -> Result<void> {
+    const StepRecord* const known = state.find(name);
+    if (known == nullptr || !known->map)
+      return fail(Code::state_reconstruction_failed, "map '{}' is missing in the ledger", name);
+    StepRecord& record = state.at(name);
+    change.step = name;
+    for (const ItemResult& result : results) {
+      record.map->done.add(result.index);
+      change.events.push_back(
+          {event_type::kItemCompleted,
+           compact({{"step", name}, {"index", result.index}, {"output", {{"text", result.text}}}})});
+    }
+    return {};
+  };
+  return record(edit, bytes);
+}
+
+Result<void> DurableSteps::finish_map(const std::string& name) {
+  const StepLedger::Edit edit = [&](LedgerState& state, LedgerChange& change) -> Result<void> {
     StepRecord& record = state.at(name);
     record.status = StepStatus::completed;
     record.ended = services_.clock.now();
@@ -253,7 +472,8 @@ Result<void> DurableSteps::finish_map(const std::string& name) const {
     change.events.push_back(
         {event_type::kMapCompleted, compact({{"step", name}, {"total", record.map ? record.map->total : 0}})});
     return {};
-  });
+  };
+  return record(edit, 0);
 }
 
 Result<std::vector<std::string>> DurableSteps::map_results(const std::string& name, std::size_t count) const {
@@ -285,10 +505,11 @@ Result<std::vector<std::string>> DurableSteps::map_results(const std::string& na
 Result<std::vector<std::string>> DurableSteps::map(const std::string& name, std::span<const std::string> items,
                                                    const ItemFunction& fn, std::size_t parallel) {
   PAWL_TRY(check_step_name(name));
-  PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> held, lock(name));
-  PAWL_TRY_ASSIGN(const IndexRanges done, begin_map(name, items));
+  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY(begin_map(name));
+  const Execution execution(*this, name);
+  PAWL_TRY_ASSIGN(const IndexRanges done, start_map(name, items));
   if (done.count() < items.size()) {
-    StepLedger book = ledger();
     ItemPool pool(items, fn, done);
     pool.start(std::min(std::max<std::size_t>(parallel, 1), items.size()));
     while (true) {
@@ -299,15 +520,19 @@ Result<std::vector<std::string>> DurableSteps::map(const std::string& name, std:
         for (std::uint64_t bytes = 0;
              end < results.size() && (bytes += results[end].text.size() + 64) <= kBatchBytesMax;)
           ++end;
-        PAWL_TRY(record_items(book, name, std::span(results).subspan(at, end - at)));
+        PAWL_TRY(record_items(name, std::span(results).subspan(at, end - at)));
         at = end;
       }
     }
     if (const std::optional<Error> error = pool.error()) return fail(*error);
   }
-  PAWL_TRY_ASSIGN(const LedgerState state, ledger().load());
-  if (const StepRecord* record = state.find(name); record == nullptr || record->status != StepStatus::completed)
-    PAWL_TRY(finish_map(name));
+  const auto is_finished = [&]() -> Result<bool> {
+    Lock lock(mutex_);
+    PAWL_TRY_ASSIGN(const std::optional<StepRecord> record, find(name, lock));
+    return is_completed(record);
+  };
+  PAWL_TRY_ASSIGN(const bool finished, is_finished());
+  if (!finished) PAWL_TRY(finish_map(name));
   return map_results(name, items.size());
 }
 

@@ -10,11 +10,20 @@ constexpr std::int64_t kWallCheck_us = 1'000'000;  // how soon a change of the w
 constexpr std::int64_t kWaitMax_us = 1'000'000;
 constexpr std::int64_t kQuick_us = 50;
 constexpr std::int64_t kLook_us = 2'000;
+constexpr std::size_t kOwnWorkersMax = 8;
 
 }  // namespace
 
-EventLoop::EventLoop(Clock& clock, ProcessRunner* processes) : clock_(clock), processes_(processes) {
-  if (processes_ == nullptr) return;
+EventLoop::EventLoop(Clock& clock, ProcessRunner* processes) : clock_(clock) {
+  if (processes != nullptr) use(*processes);
+}
+
+void EventLoop::use(ProcessRunner& processes) {
+  processes_ = &processes;
+  {
+    const Lock lock(mutex_);
+    waker_ = &processes;
+  }
   processes_->on_ended([this](ProcessRunner::Number number, const ProcessEnd& end) {
     ended_.emplace_back([this, number, end] {
       const auto found = processes_running_.find(number);
@@ -29,13 +38,8 @@ EventLoop::EventLoop(Clock& clock, ProcessRunner* processes) : clock_(clock), pr
 
 EventLoop::~EventLoop() {
   if (processes_ != nullptr) processes_->on_ended({});
-  {
-    const Lock lock(mutex_);
-    stopping_ = true;
-    work_.clear();
-  }
-  more_work_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  Lock lock(mutex_);
+  while (working_ > 0) finished_.wait(lock);
 }
 
 void EventLoop::post(Task task) {
@@ -46,8 +50,8 @@ void EventLoop::post(Task task) {
 
 void EventLoop::wake_up() {
   if (!std::exchange(sleeps_, false)) return;
-  if (processes_ != nullptr) {
-    processes_->wake();
+  if (waker_ != nullptr) {
+    waker_->wake();
   } else {
     wake_.notify_one();
   }
@@ -74,60 +78,72 @@ ProcessRunner::Number EventLoop::start_process(const ProcessSpec& spec, Ended en
   const ProcessRunner::Number number = next_process_++;
   processes_running_[number] = std::move(ended);
   ++running_;
-  processes_->start(number, spec);
+  if (processes_ == nullptr && provide_) {
+    if (ProcessRunner* provided = provide_()) use(*provided);
+  }
+  if (processes_ != nullptr) {
+    processes_->start(number, spec);
+    return number;
+  }
+  post([this, number] {
+    const auto found = processes_running_.extract(number);
+    --running_;
+    ProcessEnd end;
+    end.how = ProcessEnd::How::not_started;
+    end.fault = Fault::machine;
+    end.error = "the process that starts commands can't be started";
+    found.mapped()(end);
+  });
   return number;
 }
 
-void EventLoop::signal_process(ProcessRunner::Number number, int signal) { processes_->signal(number, signal); }
+void EventLoop::signal_process(ProcessRunner::Number number, int signal) {
+  if (processes_ != nullptr) processes_->signal(number, signal);
+}
 
 void EventLoop::start_work(std::function<Task()> work) {
   ++running_;
   new_work_.push_back(std::move(work));
 }
 
-/// Starts all work of a round at once, because waking a thread often costs more than the handler itself.
 void EventLoop::hand_out() {
   if (new_work_.empty()) return;
-  std::size_t wanted = 0;
-  std::size_t idle = 0;
+  if (pool_ == nullptr) {
+    own_pool_ = std::make_unique<WorkerPool>(kOwnWorkersMax);
+    pool_ = own_pool_.get();
+  }
   {
     const Lock lock(mutex_);
-    for (std::function<Task()>& work : new_work_) work_.push_back(std::move(work));
-    wanted = work_.size();
-    idle = idle_workers_;
+    working_ += new_work_.size();
+  }
+  std::vector<std::function<void()>> tasks;
+  for (std::function<Task()>& work : new_work_) {
+    tasks.emplace_back([this, work = std::move(work)] {
+      const std::int64_t began_us = clock_.monotonic_us();
+      Task then = work();
+      take_result(clock_.monotonic_us() - began_us, std::move(then));
+    });
   }
   new_work_.clear();
-  for (std::size_t i = 0; i < std::min(wanted, idle); ++i) more_work_.notify_one();
-  while (idle++ < wanted && workers_.size() < workers_max_) workers_.emplace_back([this] { this->work(); });
+  pool_->add(std::move(tasks));
 }
 
 /// Waking the loop costs more than a quick handler. While there is more work, results of quick handlers wait until the
 /// loop checks by itself, which it does within kLook_us.
-void EventLoop::work() {
-  Lock lock(mutex_);
-  while (true) {
-    ++idle_workers_;
-    while (work_.empty() && !stopping_) more_work_.wait(lock);
-    --idle_workers_;
-    if (work_.empty()) return;
-    const std::function<Task()> next = std::move(work_.front());
-    work_.pop_front();
-    lock.unlock();
-    const std::int64_t began_us = clock_.monotonic_us();
-    Task then = next();
-    const bool quick = clock_.monotonic_us() - began_us < kQuick_us;
-    lock.lock();
-    tasks_.emplace_back([this, then = std::move(then)] {
-      --running_;
-      then();
-    });
-    if (!quick || work_.empty()) wake_up();
-  }
+void EventLoop::take_result(std::int64_t took_us, Task then) {
+  const bool more = took_us < kQuick_us && pool_->is_behind();
+  const Lock lock(mutex_);
+  tasks_.emplace_back([this, then = std::move(then)] {
+    --running_;
+    then();
+  });
+  if (!more) wake_up();
+  if (--working_ == 0) finished_.notify_all();
 }
 
 std::vector<EventLoop::Task> EventLoop::wait(std::int64_t wait_us) {
   Lock lock(mutex_);
-  if (!work_.empty()) wait_us = std::min(wait_us, kLook_us);
+  if (working_ > 1) wait_us = std::min(wait_us, kLook_us);
   if (tasks_.empty() && wait_us > 0) {
     sleeps_ = true;
     if (processes_ != nullptr) {

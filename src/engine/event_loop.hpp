@@ -2,15 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/mutex.hpp"
+#include "engine/worker_pool.hpp"
 #include "ports/environment.hpp"
 #include "ports/process_runner.hpp"
 
@@ -21,7 +20,7 @@ class EventLoop {
   using Task = std::function<void()>;
   using TimerId = std::uint64_t;
 
-  /// `processes` may be null if no command is ever started.
+  /// `processes` may be null: then start_process calls what provide_processes() was given.
   EventLoop(Clock& clock, ProcessRunner* processes);
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
@@ -38,6 +37,8 @@ class EventLoop {
   void cancel(TimerId timer);
 
   using Ended = std::function<void(const ProcessEnd&)>;
+  /// Starts the runner of processes before the first command. If it returns null, no command can be started.
+  void provide_processes(std::function<ProcessRunner*()> provide) { provide_ = std::move(provide); }
   ProcessRunner::Number start_process(const ProcessSpec& spec, Ended ended);
   void signal_process(ProcessRunner::Number number, int signal);
   /// Runs `work` on a thread of the pool after this round, and the task that it returns on the loop's thread.
@@ -46,8 +47,8 @@ class EventLoop {
   /// Runs tasks until `done` returns true, which is checked after each round. Calls `idle` at the end of each round.
   void run(const std::function<bool()>& done, const std::function<void()>& idle);
 
-  /// Sets the maximum number of handler threads. Must be called before the first start_work.
-  void set_workers(std::size_t count) { workers_max_ = count; }
+  /// Uses these threads for start_work. Without, the loop has its own. Must be called before the first start_work.
+  void use_workers(WorkerPool& pool) { pool_ = &pool; }
   [[nodiscard]] std::size_t running() const { return running_; }  // processes and handlers
   [[nodiscard]] Clock& clock() { return clock_; }
   [[nodiscard]] ProcessRunner* processes() { return processes_; }
@@ -63,25 +64,26 @@ class EventLoop {
   void run_due();
   [[nodiscard]] std::int64_t next_wait_us();
   void hand_out();
-  void work();
+  void use(ProcessRunner& processes);
+  void take_result(std::int64_t took_us, Task then);
 
   Clock& clock_;
-  ProcessRunner* const processes_;
+  std::function<ProcessRunner*()> provide_;
 
   Mutex mutex_;
   Condition wake_;
+  ProcessRunner* waker_ PAWL_GUARDED_BY(mutex_) = nullptr;  // the loop waits in it, if there is one
   std::vector<Task> tasks_ PAWL_GUARDED_BY(mutex_);
   bool sleeps_ PAWL_GUARDED_BY(mutex_) = false;  // the loop must be woken
-  Condition more_work_;
-  std::deque<std::function<Task()>> work_ PAWL_GUARDED_BY(mutex_);
-  bool stopping_ PAWL_GUARDED_BY(mutex_) = false;
-  std::size_t idle_workers_ PAWL_GUARDED_BY(mutex_) = 0;
+  std::size_t working_ PAWL_GUARDED_BY(mutex_) = 0;  // handed out and not finished
+  Condition finished_;
 
   // The loop's thread.
+  ProcessRunner* processes_ = nullptr;
   std::vector<Task> ended_;                      // commands that ended while it waited
   std::vector<std::function<Task()>> new_work_;  // of this round
-  std::vector<std::thread> workers_;
-  std::size_t workers_max_ = 4;
+  WorkerPool* pool_ = nullptr;
+  std::unique_ptr<WorkerPool> own_pool_;
   std::size_t running_ = 0;
   std::uint64_t next_timer_ = 1;
   std::map<TimerId, Timer> timers_;

@@ -138,8 +138,12 @@ void begin_anew(RunState& state, const ForkRequest& request) {
     });
   }
   for (auto& [path, record] : state.steps) {
-    if (!is_settled(record.status)) record.child_run.clear();
+    if (is_settled(record.status)) continue;
+    record.child_run.clear();
+    record.child_number = 0;
+    record.child_usage = {};
   }
+  state.cancelled.reset();
   state.parent_run.clear();
   state.parent_step.clear();
   state.outputs = Json();

@@ -157,6 +157,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   state.vars = std::move(vars);
   state.parent_run = run.parent_run;
   state.parent_step = run.parent_step;
+  state.parent_key = run.parent_key;
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(run.id));
   OpenedRun opened{.id = run.id,
                    .workflow = run.workflow,
@@ -272,20 +273,28 @@ Result<void> check_gates(const RunState& state, const Workflow& workflow) {
   return {};
 }
 
-/// Keeps unchanged steps. Returns the paths of completed steps that will run again or are missing.
+/// Returns whether the step was added by another one while the run was executed.
+bool is_added(const RunState& state, std::string_view path) {
+  const std::string_view id = path.substr(0, path.find_first_of(".["));
+  return std::ranges::any_of(state.added, [&](const AddedSteps& added) {
+    return added.steps.is_array() && std::ranges::any_of(added.steps, [&](const Json& step) {
+             return step.is_object() && text_in(step, "id") == id;
+           });
+  });
+}
+
+/// Drops decisions, which were about the old workflow. Completed steps that changed or are missing stay in the state,
+/// because what they cost remains spent; the machine opens them again. Returns their paths.
 std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow) {
   std::vector<std::string> dropped;
   std::vector<std::pair<std::string, StepRecord>> kept;
   for (auto& [path, record] : state.steps) {
     const Step* step = find_step(workflow, path);
-    const bool same =
-        step != nullptr && (record.definition.empty() || step->definition_hash.starts_with(record.definition));
-    if (same && record.binding.empty()) {
-      kept.emplace_back(path, std::move(record));
-      continue;
-    }
-    // A decision was about the old workflow, so it must be made again.
-    if (record.status == StepStatus::completed) dropped.push_back(path);
+    const bool same = is_added(state, path) || (step != nullptr && (record.definition.empty() ||
+                                                                   step->definition_hash.starts_with(record.definition)));
+    const bool decided = !record.binding.empty();
+    if (record.status == StepStatus::completed && (decided || !same)) dropped.push_back(path);
+    if (!decided) kept.emplace_back(path, std::move(record));
   }
   state.steps = std::move(kept);
   return dropped;
@@ -441,31 +450,15 @@ void move_run(const MovedFolder& moved, const Workflow& workflow, RunState& stat
   resumption.notes.push_back(fmt::format("working directory: {} (before: {})", moved.to, moved.from));
 }
 
-/// Prepares the run for execution: its budgets, the steps that run again, and the event that records the resume.
+/// Says how the run continues, and records that it does. What follows from it is up to the machine.
 void count_resume(const ResumeRequest& request, RunState& state, Resumption& resumption) {
-  ++state.resumes;
-  if (request.by == ResumedBy::person) state.automatic_resumes = 0;
-  if (request.by == ResumedBy::automatic && counts_as_recovery(state)) ++state.automatic_resumes;
-  if (!request.budget.is_null()) state.budget = request.budget;
-  for (auto& [path, record] : state.steps) {
-    // Unfinished steps get a new budget of attempts. The iterations of a loop count over all resumes.
-    const bool is_loop = record.iteration > 0;
-    if (request.by == ResumedBy::person && record.status != StepStatus::completed && !is_loop) record.spent = 0;
-  }
-  const RunStatus before = state.status;
-  // on_failure runs again if the workflow fails again.
-  if (before == RunStatus::failed) {
-    std::erase_if(state.steps, [](const auto& entry) {
-      return entry.first.starts_with("on_failure.") || entry.first.find(".on_failure.") != std::string::npos;
-    });
-  }
-  state.status = RunStatus::running;
-  state.error.clear();
+  resumption.run.resume = ResumeFacts{.automatic = request.by == ResumedBy::automatic,
+                                      .changes_accepted = request.changes == Changes::accept,
+                                      .budget = request.budget};
   state.origin.clear();
-  resumption.run.first_events.push_back(
-      {event_type::kRunResumed,
-       compact(
-           {{"was", to_text(before)}, {"resume", state.resumes}, {"automatic", request.by == ResumedBy::automatic}})});
+  resumption.run.first_events.push_back({event_type::kRunResumed, compact({{"was", to_text(state.status)},
+                                                                           {"resume", state.resumes + 1},
+                                                                           {"automatic", resumption.run.resume->automatic}})});
 }
 
 Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {
@@ -557,46 +550,69 @@ Result<Resumption> open_resume(const ExecutionServices& services, const ResumeRe
   return opened;
 }
 
-std::optional<RunState> completed_child(Store& store, const std::string& run) {
-  const Result<RunId> id = RunId::parse(run);
-  if (!id) return std::nullopt;
-  Result<RunState> state = load_state(store, *id);
-  if (!state || state->status != RunStatus::completed) return std::nullopt;
-  return std::move(*state);
-}
+namespace {
 
-Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
-                             const Json& with) {
-  if (!of.child_run.empty()) {
-    PAWL_TRY_ASSIGN(const RunId known, RunId::parse(of.child_run));
-    ResumeRequest request{.id = known};
-    request.changes = services.child_changes;
-    Result<Resumption> resumed = open_resume(services, request);
-    if (resumed) return std::move(resumed->run);
-    if (resumed.error().code != Code::run_not_found) return fail(resumed.error());
-  }
+/// Returns the name of the child in place of characters that an ID can't have.
+std::string name_of_child(const ChildOf& of, int number) {
   std::string name = of.parent_run + "." + of.parent_step;
   if (of.rollbacks > 0) name += fmt::format("-r{}", of.rollbacks);
+  if (number > 1) name += fmt::format("-{}", number);
   for (char& c : name) {
     const bool fine =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
     if (!fine) c = '-';
   }
   if (name.size() > kIdMax) name = name.substr(0, 90) + "-" + to_hex(sha256(name)).substr(0, 16);
-  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
-  PAWL_TRY_ASSIGN(Workflow workflow, services.load_workflow(file));
-  NewRun run{.id = id,
-             .workflow = std::make_shared<const Workflow>(std::move(workflow)),
-             .vars = with.is_object() ? with : Json::object()};
-  run.parent_run = of.parent_run;
-  run.parent_step = of.parent_step;
-  Result<OpenedRun> opened = open_new(services, run);
-  if (!opened && opened.error().code == Code::run_exists) {
-    // The parent died before it could record the child.
-    PAWL_TRY_ASSIGN(Resumption resumed, open_resume(services, ResumeRequest{.id = id}));
-    return std::move(resumed.run);
+  return name;
+}
+
+/// Returns whether this run was begun for this step, with these values. Children of older versions have no key.
+bool is_its_child(const RunState& state, const ChildOf& of, bool recorded) {
+  if (state.parent_run != of.parent_run || state.parent_step != of.parent_step) return false;
+  return state.parent_key.empty() ? recorded : state.parent_key == of.key;
+}
+
+Result<OpenedChild> continue_child(const ExecutionServices& services, const RunId& id, const RunState& state) {
+  OpenedChild opened{.id = id.text()};
+  if (state.status == RunStatus::completed || state.status == RunStatus::cancelled) {
+    opened.finished = state;
+    return opened;
   }
+  ResumeRequest request{.id = id};
+  request.changes = services.child_changes;
+  PAWL_TRY_ASSIGN(Resumption resumed, open_resume(services, request));
+  opened.run = std::make_unique<OpenedRun>(std::move(resumed.run));
   return opened;
+}
+
+}  // namespace
+
+Result<OpenedChild> open_child(const ExecutionServices& services, const ChildOf& of, const std::string& file,
+                               const Json& with) {
+  constexpr int kNumberMax = 10'000;
+  if (!of.child_run.empty()) {
+    PAWL_TRY_ASSIGN(const RunId known, RunId::parse(of.child_run));
+    const Result<RunState> state = load_whole_state(services.store, known);
+    if (state && is_its_child(*state, of, true)) return continue_child(services, known, *state);
+    if (!state && state.error().code != Code::run_not_found) return fail(state.error());
+  }
+  for (int number = 1; number < kNumberMax; ++number) {
+    PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name_of_child(of, number)));
+    const Result<RunState> state = load_whole_state(services.store, id);
+    if (state && is_its_child(*state, of, false)) return continue_child(services, id, *state);
+    const bool is_free = !state && state.error().code == Code::run_not_found;
+    if (!is_free) continue;  // another run has the name
+    PAWL_TRY_ASSIGN(Workflow workflow, services.load_workflow(file));
+    NewRun run{.id = id,
+               .workflow = std::make_shared<const Workflow>(std::move(workflow)),
+               .vars = with.is_object() ? with : Json::object()};
+    run.parent_run = of.parent_run;
+    run.parent_step = of.parent_step;
+    run.parent_key = of.key;
+    PAWL_TRY_ASSIGN(OpenedRun opened, open_new(services, run));
+    return OpenedChild{.id = id.text(), .finished = {}, .run = std::make_unique<OpenedRun>(std::move(opened))};
+  }
+  return fail(Code::run_exists, "all names for a child run of '{}' are taken", of.parent_step);
 }
 
 }  // namespace pawl

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "domain/resume_plan.hpp"
-#include "engine/execution.hpp"
+#include "engine/execution_services.hpp"
 #include "engine/recover.hpp"
 
 namespace pawl {
@@ -14,6 +14,7 @@ struct NewRun {
   std::string session = {};
   std::string parent_run = {};
   std::string parent_step = {};
+  std::string parent_key = {};  // identifies the child among those of the step
 };
 
 /// Returns values for all declared variables. Fails with invalid_variable if one is missing or not declared.
@@ -68,13 +69,19 @@ struct Resumption {
 struct ChildOf {
   std::string parent_run;
   std::string parent_step;
-  std::string child_run;        // empty: it is new
-  std::uint32_t rollbacks = 0;  // of the parent; a child that started before the last one is not continued
+  std::string key;        // distinguishes the children that one step begins, see machine/children.cpp
+  std::string child_run;  // its recorded ID; empty: not known
+  std::uint32_t rollbacks = 0;  // of the parent
 };
-/// The state of a child that has already completed.
-[[nodiscard]] std::optional<RunState> completed_child(Store& store, const std::string& run);
-[[nodiscard]] Result<OpenedRun> open_child(const ExecutionServices& services, const ChildOf& of,
-                                           const std::string& file, const Json& with);
+/// A child run: one that has finished, or one that is open for execution.
+struct OpenedChild {
+  std::string id;
+  std::optional<RunState> finished = {};
+  std::unique_ptr<OpenedRun> run = {};
+};
+/// Continues the child run with this key, or creates it. A run with the same name and another key is never touched.
+[[nodiscard]] Result<OpenedChild> open_child(const ExecutionServices& services, const ChildOf& of,
+                                             const std::string& file, const Json& with);
 
 /// Returns the newest state of a run. Fails with not_a_workflow_run if it is not a workflow run.
 [[nodiscard]] Result<RunState> load_state(Store& store, const RunId& id);

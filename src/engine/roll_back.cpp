@@ -4,6 +4,7 @@
 #include <set>
 
 #include "domain/event_types.hpp"
+#include "domain/rolled_back.hpp"
 #include "engine/fork_run.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_events.hpp"
@@ -71,27 +72,6 @@ Json rollback_facts(const RollbackRequest& request, const RolledBack& done) {
   return facts;
 }
 
-/// Returns the old state, but keeps what was spent and which messages were consumed.
-RunState state_again(RunState then, const RunState& now, const RollbackRequest& request) {
-  std::erase_if(then.steps, [](const auto& entry) {
-    return !entry.second.binding.empty() && entry.second.status == StepStatus::waiting;
-  });
-  then.usage = now.usage;
-  then.inherited = now.inherited;
-  then.resumes = now.resumes;
-  then.automatic_resumes = now.automatic_resumes;
-  then.consumed = now.consumed;
-  then.masked = now.masked;
-  then.masked_keys.insert(now.masked_keys.begin(), now.masked_keys.end());
-  then.budget = now.budget;
-  then.rollbacks = now.rollbacks + 1;
-  then.outputs = Json();
-  then.status = RunStatus::interrupted;
-  then.error.clear();
-  then.origin = fmt::format("rolled back to checkpoint {}", request.to.value);
-  return then;
-}
-
 Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& request, const Restored& target,
                                       std::uint64_t state_bytes_max) {
   const Json value = parse_json(target.state);
@@ -110,7 +90,8 @@ Result<RolledBack> roll_back_workflow(Store& store, const RollbackRequest& reque
   PAWL_TRY_ASSIGN(done.rerun, completed_since(store, request, then.steps, edit.state.steps,
                                               value.value("events", std::uint64_t{0})));
   PAWL_TRY(refuse_rerun(request, done.rerun));
-  edit.state = state_again(then, edit.state, request);
+  edit.state = rolled_back(then, edit.state);
+  edit.state.origin = fmt::format("rolled back to checkpoint {}", request.to.value);
   PAWL_TRY_ASSIGN(done.saved, edit.save(Kind::manual, Reason::manual, event_type::kRolledBack,
                                         rollback_facts(request, done), state_bytes_max));
   return done;

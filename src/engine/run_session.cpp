@@ -1,5 +1,6 @@
 #include "engine/run_session.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "engine/environment_entries.hpp"
@@ -21,12 +22,12 @@ Result<void> refuse_survivors(ProcessRunner& processes, const std::string& mark)
                     0});
 }
 
-Result<void> it_waits(const Execution& execution) {
-  const std::string run = execution.id().text();
+Result<void> it_waits(const Executor& executor) {
+  const std::string run = executor.id().text();
   std::string things;
-  for (const std::string& thing : execution.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
-  if (things.empty()) {
-    const Usage& usage = execution.state().usage;
+  for (const std::string& thing : executor.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
+  if (executor.over_budget()) {
+    const Usage& usage = executor.usage();
     return fail(
         Error{Code::budget_reached,
               fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
@@ -39,13 +40,36 @@ Result<void> it_waits(const Execution& execution) {
   Error error{
       Code::run_waiting, fmt::format("run {} is waiting for {}", run, things), {}, {}, 0, Advice::wait_and_resume,
       {.run = run}};
-  const std::vector<Gate> gates = execution.gates();
+  const std::vector<Gate> gates = executor.gates();
   if (!gates.empty()) {
     const Gate& gate = gates.front();
     error.advice = Advice::decide;
     error.subject = {.run = gate.run, .step = gate.step, .value = run};
   }
   return fail(std::move(error));
+}
+
+bool runs_commands(const Steps& steps);
+
+bool runs_commands(const Step& step) {
+  if (std::holds_alternative<RunCommand>(step.work) || std::holds_alternative<CallWorkflow>(step.work)) return true;
+  if (step.isolation == Isolation::worktree) return true;
+  const auto inside = [](const std::shared_ptr<const Steps>& steps) { return steps && runs_commands(*steps); };
+  if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && inside(loop->steps)) return true;
+  if (const auto* map = std::get_if<Map>(&step.work)) {
+    if (inside(map->steps) || (map->reduce && runs_commands(*map->reduce))) return true;
+  }
+  return inside(step.on_failure) || (step.confidence && inside(step.confidence->then));
+}
+
+bool runs_commands(const Steps& steps) {
+  return std::ranges::any_of(steps, [](const Step& step) { return runs_commands(step); });
+}
+
+/// Returns whether commands of the workflow may run. Steps that are added later may contain more.
+bool runs_commands(const Workflow& workflow) {
+  const auto inside = [](const std::shared_ptr<const Steps>& steps) { return steps && runs_commands(*steps); };
+  return runs_commands(workflow.steps) || inside(workflow.on_failure) || inside(workflow.finally) || workflow.notify;
 }
 
 void add_handlers(const Steps& steps, std::set<std::string>& names);
@@ -73,35 +97,48 @@ std::string mark_of_processes(const Uuid& run, const ProcessRunner& processes) {
 }
 
 Result<void> execute_run(ExecutionServices& services, OpenedRun run, const SessionHooks& hooks,
-                         const std::function<Result<void>(const Execution& execution)>& ended) {
-  PAWL_TRY_ASSIGN(const std::unique_ptr<ProcessRunner> processes, hooks.start_processes(run.logs + "/../reaper"));
-  const std::string mark = mark_of_processes(run.writer->info().uuid, *processes);
-  PAWL_TRY(refuse_survivors(*processes, mark));
-  set_entry(services.environment, mark);
+                         const std::function<Result<void>(const Executor& executor)>& ended) {
+  // Only commands need a process that watches them. Handlers alone don't start one.
+  std::unique_ptr<ProcessRunner> processes;
+  const std::string lock_path = run.logs + "/../reaper";
+  const Uuid uuid = run.writer->info().uuid;
+  const auto start = [&]() -> Result<void> {
+    PAWL_TRY_ASSIGN(processes, hooks.start_processes(lock_path));
+    const std::string mark = mark_of_processes(uuid, *processes);
+    PAWL_TRY(refuse_survivors(*processes, mark));
+    set_entry(services.environment, mark);
+    return {};
+  };
+  if (runs_commands(*run.workflow)) PAWL_TRY(start());
   EventLoop loop(services.clock, processes.get());
-  loop.set_workers(hooks.handler_threads);
-  Execution execution(services, loop, std::move(run));
-  if (hooks.begun) hooks.begun(loop, execution);
-  execution.start();
-  loop.run([&] { return execution.ended(); }, [&] { execution.round(); });
+  if (hooks.workers != nullptr) loop.use_workers(*hooks.workers);
+  loop.provide_processes([&]() -> ProcessRunner* {
+    if (const Result<void> started = start(); !started) return nullptr;
+    return processes.get();
+  });
+  Executor executor(services, loop, std::move(run));
+  if (hooks.begun) hooks.begun(loop, executor);
+  executor.start();
+  loop.run([&] { return executor.ended(); }, [&] { executor.round(); });
   if (hooks.over) hooks.over();
-  return ended(execution);
+  return ended(executor);
 }
 
-Result<void> how_it_ended(const Execution& execution) {
-  const RunState& state = execution.state();
-  const std::string run = execution.id().text();
-  if (execution.storage_error()) {
-    Error error = *execution.storage_error();
+Result<void> how_it_ended(const Executor& executor) {
+  const RunState state = executor.state();
+  const std::string run = executor.id().text();
+  if (executor.trouble()) {
+    Error error = *executor.trouble();
     if (error.code != Code::state_too_large)
       error = with_other_advice(std::move(error), Advice::fix_and_resume, {.run = run});
     return fail(error);
   }
-  if (execution.refusal()) return fail(*execution.refusal());
+  if (executor.finish() && executor.finish()->ending == machine::Ending::refused)
+    return fail(Error{Code::items_changed, executor.finish()->error, {}, "restore the old items, or start a new run", 0});
   switch (state.status) {
     case RunStatus::completed: return {};
     case RunStatus::failed:
-      if (execution.rejected())
+      if (executor.rejected())
         return fail(Error{Code::run_failed,
                           fmt::format("run {} failed: {}", run, state.error),
                           {},
@@ -114,7 +151,7 @@ Result<void> how_it_ended(const Execution& execution) {
                         0,
                         Advice::fix_failed_step,
                         {.run = run}});
-    case RunStatus::waiting: return it_waits(execution);
+    case RunStatus::waiting: return it_waits(executor);
     case RunStatus::cancelled:
       return fail(Error{
           Code::run_cancelled, fmt::format("run {} was cancelled: {}", run, state.error), {}, "start a new run", 0});

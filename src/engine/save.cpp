@@ -1,6 +1,7 @@
 #include "engine/save.hpp"
 
 #include "codec/json_check.hpp"
+#include "domain/labels.hpp"
 #include "domain/save_rules.hpp"
 #include "text/json_text.hpp"
 #include "text/utf8.hpp"
@@ -70,11 +71,27 @@ Result<void> check_run_options(const RunOptions& options) {
 
 namespace {
 
+Result<void> check_more_labels(const SaveRequest& request) {
+  if (request.also.size() > kMoreLabelsMax)
+    return fail(
+        Error{Code::invalid_label,
+              fmt::format("the checkpoint has {} more labels; the limit is {}", request.also.size(), kMoreLabelsMax),
+              {},
+              "save more often, or leave some labels out",
+              0});
+  for (const SaveLabel& label : request.also) {
+    PAWL_TRY(check_label("stage", label.stage));
+    PAWL_TRY(check_label("step", label.step));
+  }
+  return {};
+}
+
 Result<void> check_labels(const SaveRequest& request) {
   PAWL_TRY(check_label("name", request.name));
   PAWL_TRY(check_label("caller's id", request.caller_id));
   PAWL_TRY(check_label("stage", request.stage));
   PAWL_TRY(check_label("step", request.step));
+  PAWL_TRY(check_more_labels(request));
   PAWL_TRY(check_metadata(request.metadata));
   return check_events(request);
 }
@@ -103,6 +120,11 @@ Result<Saved> checked_save(RunWriter& writer, const SaveRequest& request, std::u
     PAWL_TRY(check_request(request, state_bytes_max));
   }
   return writer.save(request);
+}
+
+Result<Saved> checked_change(RunWriter& writer, const SaveRequest& request, std::span<const Splice> change) {
+  PAWL_TRY(check_labels(request));
+  return writer.save_change(request, change);
 }
 
 Result<std::string> checked_post(Store& store, const RunId& run, std::string_view body) {

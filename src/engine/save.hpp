@@ -25,6 +25,11 @@ inline constexpr std::uint64_t kMessageBytesMax = 1ULL << 20;
 /// Calls check_request, then saves. A failed check writes nothing, and the writer stays usable.
 [[nodiscard]] Result<Saved> checked_save(RunWriter& writer, const SaveRequest& request, std::uint64_t state_bytes_max);
 
+/// Checks everything but the state, then calls RunWriter::save_change. For callers inside the project, which know that
+/// the changed state is valid JSON.
+[[nodiscard]] Result<Saved> checked_change(RunWriter& writer, const SaveRequest& request,
+                                           std::span<const Splice> change);
+
 /// Posts a message with a JSON body of at most kMessageBytesMax bytes, and returns its id. Line breaks between tokens
 /// become spaces. A failed check writes nothing.
 [[nodiscard]] Result<std::string> checked_post(Store& store, const RunId& run, std::string_view body);

@@ -4,7 +4,7 @@
 
 #include "base/hash.hpp"
 #include "domain/event_types.hpp"
-#include "engine/save.hpp"
+#include "engine/held_ledger.hpp"
 #include "engine/secret_log.hpp"
 #include "text/display.hpp"
 #include "text/utf8.hpp"
@@ -13,9 +13,6 @@ namespace pawl {
 namespace {
 
 constexpr std::string_view kFormat = "steps/1";
-constexpr std::uint64_t kStateBytesMax = 100ULL << 20;
-constexpr std::int64_t kLedgerWaitMax_us = 10'000'000;
-constexpr std::int64_t kBusyPauseMax_us = 50'000;
 constexpr std::uint64_t kBlock = 1ULL << 20;
 constexpr std::size_t kNameMax = 128;
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -67,22 +64,46 @@ Error lost(const std::string& name, std::string_view what) {
 
 }  // namespace
 
+std::size_t LedgerState::index_of(std::string_view name) const {
+  for (; indexed_ < steps.size(); ++indexed_) index_.emplace(steps[indexed_].first, indexed_);
+  const auto found = index_.find(name);
+  return found == index_.end() ? steps.size() : found->second;
+}
+
 const StepRecord* LedgerState::find(std::string_view name) const {
-  const auto found = std::ranges::find(steps, name, &std::pair<std::string, StepRecord>::first);
-  return found == steps.end() ? nullptr : &found->second;
+  const std::size_t index = index_of(name);
+  return index == steps.size() ? nullptr : &steps[index].second;
 }
 
 StepRecord& LedgerState::at(std::string_view name) {
-  const auto found = std::ranges::find(steps, name, &std::pair<std::string, StepRecord>::first);
-  if (found != steps.end()) return found->second;
-  return steps.emplace_back(name, StepRecord{}).second;
+  const std::size_t index = index_of(name);
+  if (index == steps.size()) steps.emplace_back(name, StepRecord{});
+  touched_.push_back(index);
+  return steps[index].second;
 }
 
-Json LedgerState::to_json() const {
-  Json out = {{"pawl", kFormat}, {"events", events}, {"steps", Json::object()}};
-  Json& records = out["steps"];
-  for (const auto& [name, record] : steps) records[name] = record.to_json();
-  return out;
+std::vector<std::size_t> LedgerState::take_touched() {
+  std::vector<std::size_t> touched = std::exchange(touched_, {});
+  std::ranges::sort(touched);
+  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
+  return touched;
+}
+
+std::string ledger_text(std::uint64_t events, std::string_view records) {
+  return fmt::format("{}{}{}{}}}}}", kLedgerHead, events, kLedgerMiddle, records);
+}
+
+std::string ledger_record_text(std::string_view name, const StepRecord& record) {
+  return fmt::format("{}:{}", compact(Json(name)), compact(record.to_json()));
+}
+
+std::string LedgerState::text() const {
+  std::string records;
+  for (const auto& [name, record] : steps) {
+    if (!records.empty()) records += ',';
+    records += ledger_record_text(name, record);
+  }
+  return ledger_text(events, records);
 }
 
 Result<LedgerState> LedgerState::from_json(const Json& value) {
@@ -97,7 +118,8 @@ Result<LedgerState> LedgerState::from_json(const Json& value) {
   const auto records = value.find("steps");
   if (events == value.end() || !events->is_number_unsigned() || records == value.end() || !records->is_object())
     return fail(Code::state_reconstruction_failed, "can't read the ledger of steps");
-  LedgerState state{.events = events->get<std::uint64_t>()};
+  LedgerState state;
+  state.events = events->get<std::uint64_t>();
   for (const auto& [name, record] : records->items()) {
     PAWL_TRY_ASSIGN(StepRecord parsed, StepRecord::from_json(record));
     state.steps.emplace_back(name, std::move(parsed));
@@ -158,51 +180,30 @@ void place_output(LedgerState& state, LedgerChange& change, StepRecord& record, 
   change.events.push_back({std::string(type), compact(data)});
 }
 
-Result<std::unique_ptr<RunWriter>> StepLedger::open_writer() {
-  const std::int64_t began_us = clock_.monotonic_us();
-  std::int64_t pause_us = 1'000;
-  while (true) {
-    Result<std::unique_ptr<RunWriter>> writer = store_.open_run(run_, {});
-    if (writer || writer.error().code != Code::run_busy) return writer;
-    if (clock_.monotonic_us() - began_us >= kLedgerWaitMax_us) return writer;
-    clock_.sleep_us(pause_us);
-    pause_us = std::min(pause_us * 2, kBusyPauseMax_us);
-  }
-}
-
 Result<Uuid> StepLedger::open() {
   const Result<RunInfo> known = store_.run(run_);
   if (known) return known->uuid;
   if (known.error().code != Code::run_not_found && known.error().code != Code::store_not_found)
     return fail(known.error());
-  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_writer());
+  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, open_ledger_writer(store_, clock_, run_));
   if (writer->info().latest) return writer->info().uuid;  // another process created it first
-  LedgerState state;
-  state.events = 1;
-  const std::string body = compact(state.to_json());
-  SaveRequest request;
-  request.body = body;
-  request.kind = Kind::workflow_start;
-  request.reason = Reason::workflow_started;
-  request.events.push_back({event_type::kRunStarted, R"({"by":"steps"})"});
-  PAWL_TRY(checked_save(*writer, request, kStateBytesMax));
-  return writer->info().uuid;
+  PAWL_TRY_ASSIGN(const std::unique_ptr<HeldLedger> held, HeldLedger::take(std::move(writer), run_));
+  return held->uuid();
 }
 
 Result<void> StepLedger::update(const Edit& edit) {
-  PAWL_TRY_ASSIGN(const std::unique_ptr<RunWriter> writer, open_writer());
-  PAWL_TRY_ASSIGN(LedgerState state, load());
-  LedgerChange change;
-  PAWL_TRY(edit(state, change));
-  state.events += change.events.size();
-  const std::string body = compact(state.to_json());
-  SaveRequest request;
-  request.body = body;
-  request.kind = change.kind;
-  request.reason = change.reason;
-  request.step = change.step;
-  request.events = std::move(change.events);
-  PAWL_TRY(checked_save(*writer, request, kStateBytesMax));
+  PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, open_ledger_writer(store_, clock_, run_));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<HeldLedger> held, HeldLedger::take(std::move(writer), run_));
+  LedgerSave save;
+  PAWL_TRY(held->prepare(edit, save));
+  held->finish(save);
+  return held->save(save);
+}
+
+Result<void> StepLedger::reach() {
+  PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store_.owner(run_));
+  if (!owner) return {};
+  PAWL_TRY(open_ledger_writer(store_, clock_, run_));
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "domain/run_state.hpp"
@@ -23,12 +24,35 @@ struct LedgerState {
   std::vector<std::pair<std::string, StepRecord>> steps = {};  // in the order in which they were first recorded
 
   [[nodiscard]] const StepRecord* find(std::string_view name) const;
-  /// Creates the record if it is missing.
+  /// Creates the record if it is missing. The caller may change it.
   [[nodiscard]] StepRecord& at(std::string_view name);
-  [[nodiscard]] Json to_json() const;
+  /// Returns the indices of the records that `at` returned since the last call, ascending.
+  [[nodiscard]] std::vector<std::size_t> take_touched();
+  /// Returns the state as it is saved.
+  [[nodiscard]] std::string text() const;
   /// Fails with not_a_steps_run for other JSON, and with state_reconstruction_failed if a part is invalid.
   [[nodiscard]] static Result<LedgerState> from_json(const Json& value);
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+  };
+  /// Returns the index of a record, or the number of records if it is missing.
+  [[nodiscard]] std::size_t index_of(std::string_view name) const;
+
+  // By name; built when it is needed, because `steps` only grows at the end.
+  mutable std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> index_ = {};
+  mutable std::size_t indexed_ = 0;
+  std::vector<std::size_t> touched_ = {};
 };
+
+/// The parts of the text of a state: head, number of events, middle, records separated by commas, tail.
+inline constexpr std::string_view kLedgerHead = R"({"pawl":"steps/1","events":)";
+inline constexpr std::string_view kLedgerMiddle = R"(,"steps":{)";
+[[nodiscard]] std::string ledger_text(std::uint64_t events, std::string_view records);
+/// Returns `"NAME":{...}`.
+[[nodiscard]] std::string ledger_record_text(std::string_view name, const StepRecord& record);
 
 /// Checks for `[A-Za-z0-9_][A-Za-z0-9._-]*` with at most 128 characters. Fails with invalid_label.
 [[nodiscard]] Result<void> check_step_name(std::string_view name);
@@ -65,8 +89,11 @@ class StepLedger {
 
   using Edit = std::function<Result<void>(LedgerState& state, LedgerChange& change)>;
   /// Calls `edit` with the newest state and saves. Durable when it returns. An error of `edit` is returned, and nothing
-  /// is written.
+  /// is written. The run is claimed while another process holds it.
   Result<void> update(const Edit& edit);
+
+  /// Returns when no other process holds the run. Whoever lent it meanwhile has taken the locks of its running steps.
+  Result<void> reach();
 
   /// Passes the recorded output to `use`, byte for byte. Fails with output_lost, before any byte, if it is missing or
   /// damaged.
@@ -76,7 +103,6 @@ class StepLedger {
   [[nodiscard]] const RunId& run() const { return run_; }
 
  private:
-  [[nodiscard]] Result<std::unique_ptr<RunWriter>> open_writer();
   [[nodiscard]] Result<Json> recorded_output(const std::string& name, const StepRecord& record);
   [[nodiscard]] Result<void> replay_file(const std::string& name, const Json& output, LocalFiles& files,
                                          const std::function<void(std::string_view bytes)>& use);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "engine/held_ledger.hpp"
 #include "testing/memory_under_test.hpp"
 
 namespace pawl {
@@ -128,12 +131,61 @@ TEST_F(Ledger, AnotherKindOfRunIsRefused) {
   EXPECT_EQ(record("a", "x").error().code, Code::not_a_steps_run);
 }
 
+TEST_F(Ledger, ChangesLeadToTheTextOfTheState) {
+  ASSERT_TRUE(ledger_.open());
+  Result<std::unique_ptr<HeldLedger>> held = HeldLedger::take(*store_.open_run(run_, {}), run_);
+  ASSERT_TRUE(held);
+  std::minstd_rand random(7);
+  for (int i = 0; i < 300; ++i) {
+    LedgerSave save;
+    const std::size_t edits = 1 + random() % 3;
+    for (std::size_t edit = 0; edit < edits; ++edit) {
+      const Result<void> prepared = (*held)->prepare(
+          [&](LedgerState& state, LedgerChange& change) -> Result<void> {
+            const std::string name = fmt::format("s{}", random() % 40);
+            StepRecord& record = state.at(name);
+            record.status = random() % 2 == 0 ? StepStatus::completed : StepStatus::failed;
+            record.error = std::string(random() % 30, 'e');
+            change.step = name;
+            for (std::size_t event = random() % 3; event > 0; --event) change.events.push_back({"e", "{}"});
+            return {};
+          },
+          save);
+      ASSERT_TRUE(prepared);
+    }
+    (*held)->finish(save);
+    EXPECT_FALSE(save.whole);
+    const Result<void> saved = (*held)->save(save);
+    ASSERT_TRUE(saved) << describe(saved.error());
+    const Restored restored = *store_.restore(run_, {});
+    ASSERT_EQ(restored.state, (*held)->state().text()) << i;
+    ASSERT_EQ(restored.info.also.size(), edits - 1);
+    ASSERT_EQ((*held)->state().events, store_.events(run_, 0, 10'000)->size());
+  }
+}
+
+TEST_F(Ledger, AStateThatWasWrittenDifferentlyIsSavedOnceAsAWhole) {
+  {
+    const auto writer = store_.open_run(run_, {});
+    SaveRequest request;
+    request.body = R"({"pawl": "steps/1", "events": 1, "steps": {"a": {"status": "completed", "later": 7}}})";
+    request.events.push_back({"e", "{}"});
+    ASSERT_TRUE((*writer)->save(request));
+  }
+  for (const char* name : {"b", "c"}) ASSERT_TRUE(record(name, name));
+  const Result<LedgerState> state = ledger_.load();
+  ASSERT_TRUE(state);
+  EXPECT_EQ(store_.restore(run_, {})->state, state->text());
+  EXPECT_EQ(state->steps.size(), 3U);
+  EXPECT_EQ(state->events, 3U);
+}
+
 TEST(LedgerState, IsWhatItsJsonSays) {
   LedgerState state;
   state.events = 7;
   state.at("b").status = StepStatus::failed;
   state.at("a").exit_code = 3;
-  const Result<LedgerState> read = LedgerState::from_json(state.to_json());
+  const Result<LedgerState> read = LedgerState::from_json(parse_json(state.text()));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->events, 7U);
   EXPECT_EQ(read->steps, state.steps);

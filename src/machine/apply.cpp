@@ -11,70 +11,32 @@ using namespace recorded;
 
 constexpr double kFailureConfidence = 0.8;  // factor for the run's confidence after a failed step
 
-void settle_in_scope(State& s, Node& node) {
-  Scope& scope = scope_at(s, node.scope);
-  --scope.unsettled;
-  if (!fails_scope(node)) return;
-  if (!scope.failed) {
-    scope.error = fmt::format("{}: {}", node.path, node.record.error);
-    scope.rejected = node.record.reason == StepReason::rejected;
+void count_in_owners(State& s, Node& node, const Usage& fresh) {
+  if (fresh == Usage{}) return;
+  for (Node* at = &node; at != nullptr; at = find_node(s, scope_at(s, at->scope).owner)) {
+    touch(s, *at);
+    at->record.usage.add(fresh);
   }
-  scope.failed = true;
-}
-
-void recount(State& s, Scope& scope) {
-  scope.unsettled = scope.nodes.size();
-  scope.failed = false;
-  scope.rejected = false;
-  scope.error.clear();
-  for (const NodeId id : scope.nodes) {
-    Node& node = node_at(s, id);
-    if (is_settled(node)) settle_in_scope(s, node);
-  }
-}
-
-/// Drops a scope whose steps will run again. Their attempts keep different numbers.
-void forget_scope(State& s, ScopeId id) {
-  for_each_node(s, id, [&](const Node& node) {
-    std::uint32_t& used = s.starts_used[node.path];
-    used = std::max(used, node.record.starts);
-  });
-  drop_scope(s, id);
-}
-
-/// Makes the step one that has not started. Its cost remains counted.
-void reset(State& s, Node& node) {
-  while (!node.inner.empty()) forget_scope(s, node.inner.begin()->second);
-  StepRecord fresh;
-  fresh.starts = node.record.starts;
-  fresh.usage = node.record.usage;
-  node.record = std::move(fresh);
-  node.aside = Aside::none;
-  node.previous = Json();
-  node.driven_from_us = -1;
-  node.output = nullptr;
-  if (node.map) node.map = std::make_shared<MapState>();
-  recount(s, scope_at(s, node.scope));
 }
 
 /// Counts what is new since the last report of the same attempt. Attempts before it are counted already.
 void count_usage(State& s, Node& node, std::uint32_t start, const Usage& total) {
   const auto used = s.starts_used.find(node.path);
-  const bool known = start < node.usage_start || (used != s.starts_used.end() && start <= used->second);
+  const bool known = start < node.record.counted_start || (used != s.starts_used.end() && start <= used->second);
   if (known) return;
-  if (start > node.usage_start) {
-    node.usage_start = start;
-    node.attempt_usage = {};
+  if (start > node.record.counted_start) {
+    node.record.counted_start = start;
+    node.record.counted = {};
   }
-  const Usage fresh = node.attempt_usage.until(total);
-  node.attempt_usage.add(fresh);
+  const Usage fresh = node.record.counted.until(total);
+  node.record.counted.add(fresh);
   s.usage.add(fresh);
-  for (Node* at = &node; at != nullptr; at = find_node(s, scope_at(s, at->scope).owner)) at->record.usage.add(fresh);
+  count_in_owners(s, node, fresh);
 }
 
 void begin(State& s, Node& node, Timestamp at) {
   if (node.record.started.us == 0) node.record.started = at;
-  if (node.driven_from_us < 0) node.driven_from_us = s.driven_us;
+  if (node.record.driven_from_us < 0) node.record.driven_from_us = s.driven_us;
   if (node.record.status == StepStatus::pending) node.record.status = StepStatus::running;
   if (std::holds_alternative<Loop>(node.step->work) && node.record.iteration == 0) node.record.iteration = 1;
 }
@@ -87,12 +49,6 @@ void note_confidence(State& s, Node& node, const std::optional<double>& value) {
   s.confidence = value;
 }
 
-bool same_definition(const Node& node, const std::string& recorded) {
-  return recorded.empty() || node.step->definition_hash.starts_with(recorded);
-}
-
-Json value_of(const Node& node) { return node.output != nullptr ? *node.output : node.record.output; }
-
 void reopen_scope(State& s, Scope& scope, bool automatic);
 
 bool stays_failed(const Node& node, bool automatic) {
@@ -104,10 +60,7 @@ bool stays_failed(const Node& node, bool automatic) {
 void reopen_items(Node& node) {
   MapProgress& progress = *node.record.map;
   for (const auto& [first, last] : progress.failed.ranges()) {
-    for (std::uint64_t index = first; index <= last; ++index) {
-      progress.done.remove(index);
-      node.map->hashes.erase(index);
-    }
+    for (std::uint64_t index = first; index <= last; ++index) progress.done.remove(index);
   }
   progress.failed = {};
   progress.trips = 0;
@@ -119,8 +72,9 @@ void reopen(State& s, Node& node, bool automatic) {
   if (record.status == StepStatus::completed || record.status == StepStatus::skipped) return;
   const bool failed = record.status == StepStatus::failed;
   if (failed && stays_failed(node, automatic)) return;
+  touch(s, node);
   if (failed) {
-    node.aside = Aside::none;
+    node.record.aside = Aside::none;
     if (has_attempts(*node.step) && !automatic) record.spent = 0;
     if (record.map) reopen_items(node);
   }
@@ -134,7 +88,7 @@ void reopen(State& s, Node& node, bool automatic) {
   if (record.status == StepStatus::waiting && record.reason == StepReason::breakpoint) {
     record.status = StepStatus::pending;
     record.clear_reason();
-    node.passed_breakpoint = true;
+    node.record.passed_breakpoint = true;
   }
   for (const auto& [key, inner] : node.inner) {
     const bool done = key.first == ScopeKind::item && record.map && record.map->done.contains(key.second);
@@ -173,7 +127,10 @@ void apply_to_run(State& s, const RunResumed& r) {
   // A run that waits has not failed yet: what failed in it is not tried again by answering.
   const bool keeps_failures = r.automatic || s.status == RunStatus::waiting;
   ++s.resumes;
-  s.automatic_resumes = r.automatic ? s.automatic_resumes + 1 : 0;
+  // A run that waits or was stopped by a signal did not fail, so resuming it is no attempt at a recovery.
+  const bool recovers = s.status == RunStatus::running || s.status == RunStatus::failed;
+  if (!r.automatic) s.automatic_resumes = 0;
+  if (r.automatic && recovers) ++s.automatic_resumes;
   s.status = RunStatus::running;
   s.error.clear();
   s.changes_accepted = r.changes_accepted;
@@ -184,12 +141,6 @@ void apply_to_run(State& s, const RunResumed& r) {
     if (scope.kind == ScopeKind::run_failure || scope.kind == ScopeKind::finally) others.push_back(id);
   }
   for (const ScopeId id : others) reopen_scope(s, scope_at(s, id), keeps_failures);
-}
-void apply_to_run(State& s, const RunRolledBack& r) {
-  ++s.rollbacks;
-  s.status = RunStatus::interrupted;
-  s.cancel_requested = false;
-  s.usage.add(s.usage.until(r.usage));
 }
 void apply_to_run(State& s, const MessageTaken& r) { s.taken.insert(r.id); }
 void apply_to_run(State&, const EntryAdded&) {}
@@ -210,28 +161,6 @@ void apply_to_run(State& s, const RunEnded& r) {
   s.error = r.error;
   if (r.status == RunStatus::completed) s.outputs = r.outputs;
 }
-void apply_to_run(State& s, const RunImported& r) {
-  const Result<RunState> old = RunState::from_json(r.state);
-  if (!old) return;
-  s.usage = old->usage;
-  s.completed_steps = old->completed_steps;
-  s.spent_ms = old->spent_ms;
-  s.confidence = old->confidence;
-  s.resumes = old->resumes;
-  s.automatic_resumes = old->automatic_resumes;
-  s.rollbacks = old->rollbacks;
-  s.status = old->status;
-  s.error = old->error;
-  s.budget = old->budget;
-  s.outputs = old->outputs;
-  s.cancel_requested = old->status == RunStatus::cancelled;
-  s.taken.insert(old->consumed.begin(), old->consumed.end());
-  for (const std::string& signal : old->signals) {
-    const Json body = parse_json(signal);
-    if (body.is_object()) s.signals.emplace_back(text_in(body, "signal"), body.value("payload", Json()));
-  }
-}
-
 // Facts about a step.
 
 void apply_to(State& s, Node& node, const StepStarted&, Timestamp at) {
@@ -244,6 +173,7 @@ void apply_to(State& s, Node& node, const AttemptReported& r, Timestamp at) {
   count_usage(s, node, r.start, r.usage);
   note_confidence(s, node, r.confidence);
   if (!r.progress.is_null()) node.record.partial = r.progress;
+  if (r.decisions > 0) node.record.decisions = r.decisions;
 }
 void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
   begin(s, node, at);
@@ -252,6 +182,7 @@ void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
   note_confidence(s, node, r.confidence);
   if (!r.progress.is_null()) node.record.partial = r.progress;
   node.record.duration_ms += r.ms;
+  node.record.decisions = 0;
   if (r.how == AttemptEnd::interrupted) return;
   ++node.record.attempts;
   ++node.record.spent;
@@ -261,26 +192,32 @@ void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
 }
 void apply_to(State& s, Node& node, const AsideBegan& r, Timestamp at) {
   begin(s, node, at);
-  node.aside = r.aside;
+  node.record.aside = r.aside;
   node.record.status = StepStatus::running;
   node.record.error = r.error;
   node.record.retryable = r.retryable;
   node.record.set_reason(r.reason);
   if (r.aside == Aside::low_confidence) node.record.output = r.output;
 }
-/// Small outputs are part of the step's record. Larger ones are in the journal's record that it names.
+/// Small outputs are part of the step's record. Larger ones are in the record that it names, and perhaps in memory.
 void set_output(State& s, Node& node, const StepSettled& r) {
-  Json output = r.output;
-  if (r.output_of != 0 && std::holds_alternative<Map>(node.step->work)) {
-    if (const Scope* reduce = find_scope(s, node, ScopeKind::reduce, 0))
-      output = value_of(node_at(s, reduce->nodes[0]));
-  } else if (r.output_of != 0 && !std::get<Loop>(node.step->work).steps->empty()) {
-    output = node.previous[std::get<Loop>(node.step->work).steps->back().id]["output"];
+  node.output = nullptr;
+  node.record.output = Json();
+  node.record.output_event = r.output_of;
+  if (r.output_of != 0) {
+    if (std::holds_alternative<Map>(node.step->work)) {
+      if (const Scope* reduce = find_scope(s, node, ScopeKind::reduce, 0))
+        node.output = node_at(s, reduce->nodes[0]).output;
+    } else if (const auto& loop = std::get<Loop>(node.step->work); !loop.steps->empty()) {
+      const auto known = node.previous.find(loop.steps->back().id);
+      if (known != node.previous.end()) node.output = known->second;
+    }
+  } else if (compact(r.output).size() <= kOutputInline) {
+    node.record.output = r.output;
+  } else {
+    node.record.output_event = s.records;
+    node.output = std::make_shared<const Json>(r.output);
   }
-  const bool small = compact(output).size() <= kOutputInline;
-  node.record.output = small ? output : Json();
-  node.record.output_event = small ? 0 : r.output_of != 0 ? r.output_of : s.records;
-  node.output = small ? nullptr : std::make_shared<const Json>(std::move(output));
 }
 
 /// Removes what is inside a completed step, except for failed items, which can be retried.
@@ -298,15 +235,17 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
     count_usage(s, node, r.start, r.usage);
     note_confidence(s, node, r.confidence);
   }
-  if (!same_definition(node, r.definition)) return reset(s, node);
   if (is_settled(node)) return;
   begin(s, node, at);
   StepRecord& record = node.record;
+  record.decisions = 0;
   if (r.start > 0) {
     ++record.attempts;
     ++record.spent;
     record.duration_ms += r.ms;
   }
+  if (contains_steps(*node.step) && record.driven_from_us >= 0)
+    record.duration_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(s.driven_us - record.driven_from_us, 0)) / 1000;
   record.status = r.status;
   record.set_reason(r.reason, r.detail);
   record.error = r.error;
@@ -314,13 +253,14 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
   record.ended = at;
   record.definition = r.definition;
   set_output(s, node, r);
-  node.aside = Aside::none;
-  node.no_output = r.no_output;
+  node.record.aside = Aside::none;
+  node.record.no_output = r.no_output;
   if (r.status == StepStatus::completed) {
     record.partial = Json();
     record.exit_code = 0;
     s.spent_ms += has_attempts(*node.step) ? record.duration_ms : 0;
-    ++s.completed_steps;
+    const bool in_item = scope_at(s, node.scope).kind == ScopeKind::item;  // the item counts as one
+    s.completed_steps += in_item ? 0 : 1;
     s.automatic_resumes = 0;
     drop_finished(s, node);
   }
@@ -339,12 +279,21 @@ void apply_to(State& s, Node& node, const IterationEnded& r, Timestamp) {
   node.record.iteration = r.iteration + 1;
   if (!std::holds_alternative<Loop>(node.step->work)) return;
   const Scope& scope = open_scope(s, &node, ScopeKind::iteration, r.iteration);
-  node.previous = Json::object();
+  node.record.previous = Json::object();
+  node.previous.clear();
   for (const NodeId id : scope.nodes) {
     const Node& inner = node_at(s, id);
-    const bool apart = r.outputs.is_object() && r.outputs.contains(inner.step->id);
-    node.previous[inner.step->id] = {{"output", apart ? r.outputs[inner.step->id] : value_of(inner)},
-                                     {"status", to_text(inner.record.status)}};
+    const std::string& name = inner.step->id;
+    Json& entry = node.record.previous[name];
+    if (r.outputs.is_object() && r.outputs.contains(name)) {
+      entry["output"] = r.outputs[name];
+    } else if (inner.record.output_event != 0) {
+      entry["output_event"] = inner.record.output_event;
+      if (inner.output != nullptr) node.previous[name] = inner.output;
+    } else {
+      entry["output"] = inner.record.output;
+    }
+    entry["status"] = to_text(inner.record.status);
   }
   drop_scope(s, scope.id);
 }
@@ -367,7 +316,6 @@ void apply_to(State& s, Node& node, const MapOpened& r, Timestamp at) {
     keep(progress.done);
     keep(progress.failed);
     keep(progress.dropped);
-    std::erase_if(node.map->hashes, [&](const auto& entry) { return !kept.contains(entry.first); });
     std::vector<ScopeId> gone;
     for (const auto& [key, inner] : node.inner) {
       if (key.first == ScopeKind::item && !kept.contains(key.second)) gone.push_back(inner);
@@ -381,7 +329,6 @@ void apply_to(State& s, Node& node, const MapOpened& r, Timestamp at) {
 void apply_to(State& s, Node& node, const ItemEnded& r, Timestamp) {
   if (!node.map || !node.record.map) return;
   node.record.map->done.add(r.index);
-  node.map->hashes[r.index] = r.hash;
   if (r.failed) {
     node.record.map->failed.add(r.index);
     return;
@@ -395,21 +342,21 @@ void apply_to(State&, Node& node, const CircuitOpened&, Timestamp) {
 }
 void apply_to(State& s, Node& node, const ChildBegan& r, Timestamp at) {
   begin(s, node, at);
-  if (r.number != node.child_number) {
+  if (r.number != node.record.child_number) {
     node.record.child_run.clear();
-    node.child_usage = {};
+    node.record.child_usage = {};
   }
-  node.child_number = r.number;
-  node.child_rollbacks = s.rollbacks;
-  node.with_hash = r.with_hash;
+  node.record.child_number = r.number;
+  node.record.child_rollbacks = s.rollbacks;
+  node.record.child_with = r.with_hash;
   node.record.status = StepStatus::running;
 }
 void apply_to(State&, Node& node, const ChildOpened& r, Timestamp) { node.record.child_run = r.run; }
 void apply_to(State& s, Node& node, const ChildReported& r, Timestamp) {
-  const Usage fresh = node.child_usage.until(r.usage);
-  node.child_usage.add(fresh);
+  const Usage fresh = node.record.child_usage.until(r.usage);
+  node.record.child_usage.add(fresh);
   s.usage.add(fresh);
-  for (Node* at = &node; at != nullptr; at = find_node(s, scope_at(s, at->scope).owner)) at->record.usage.add(fresh);
+  count_in_owners(s, node, fresh);
 }
 void apply_to(State& s, Node& node, const StepsAdded& r, Timestamp) {
   s.added.push_back({node.step->id, r.steps});
@@ -428,7 +375,6 @@ void apply_to(State& s, Node& node, const ItemsReopened& r, Timestamp) {
       if (!node.record.map->failed.contains(index)) continue;
       node.record.map->done.remove(index);
       node.record.map->failed.remove(index);
-      node.map->hashes.erase(index);
       if (Scope* scope = find_scope(s, node, ScopeKind::item, index)) reopen_scope(s, *scope, false);
     }
   }
@@ -447,19 +393,6 @@ void apply_to(State& s, Node& node, const BreakpointReached& r, Timestamp at) {
   node.record.status = StepStatus::waiting;
   node.record.set_reason(StepReason::breakpoint);
 }
-void apply_to(State& s, Node& node, const StepImported& r, Timestamp) {
-  Result<StepRecord> old = StepRecord::from_json(r.record);
-  if (!old || !same_definition(node, old->definition)) return;
-  node.record = std::move(*old);
-  StepRecord& record = node.record;
-  if (record.status == StepStatus::interrupted) record.status = StepStatus::running;
-  if (record.status == StepStatus::running || record.status == StepStatus::waiting) node.driven_from_us = s.driven_us;
-  node.child_number = record.child_run.empty() ? 0 : 1;
-  node.child_rollbacks = s.rollbacks;
-  node.child_usage = record.child_run.empty() ? Usage{} : record.usage;
-  recount(s, scope_at(s, node.scope));
-}
-
 }  // namespace
 
 State empty_state(std::shared_ptr<const Definition> definition) {
@@ -471,7 +404,10 @@ State empty_state(std::shared_ptr<const Definition> definition) {
 
 void apply(State& s, const Record& record) {
   ++s.records;
-  const bool resumes = std::holds_alternative<RunResumed>(record.fact) || s.last_at.us == 0;
+  // Only time during which a process drove the run counts.
+  const auto* ended = std::get_if<AttemptEnded>(&record.fact);
+  const bool resumes =
+      std::holds_alternative<RunResumed>(record.fact) || (ended != nullptr && ended->left) || s.last_at.us == 0;
   if (!resumes) s.driven_us += std::max<std::int64_t>(record.at.us - s.last_at.us, 0);
   s.last_at = record.at;
   std::visit(
@@ -479,6 +415,7 @@ void apply(State& s, const Record& record) {
         if constexpr (requires { fact.path; }) {
           Node* node = resolve(s, fact.path);
           if (node == nullptr) return;
+          touch(s, *node);
           if (!is_within(s, scope_at(s, node->scope), ScopeKind::finally)) s.worked_since_finally = true;
           apply_to(s, *node, fact, record.at);
         } else {
@@ -490,32 +427,7 @@ void apply(State& s, const Record& record) {
 
 State replay(std::shared_ptr<const Definition> definition, std::span<const Record> records) {
   State s = empty_state(std::move(definition));
-  std::vector<std::size_t> effective;
-  const auto forget = [&](const Record& record) {
-    std::visit(
-        [&](const auto& fact) {
-          if constexpr (requires { fact.start; }) {
-            std::uint32_t& used = s.starts_used[fact.path];
-            used = std::max(used, fact.start);
-          }
-        },
-        record.fact);
-    if (const auto* message = std::get_if<MessageTaken>(&record.fact)) s.taken.insert(message->id);
-  };
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (const auto* back = std::get_if<RunRolledBack>(&records[i].fact)) {
-      while (!effective.empty() && effective.back() >= back->to) {
-        forget(records[effective.back()]);
-        effective.pop_back();
-      }
-    }
-    effective.push_back(i);
-  }
-  for (const std::size_t i : effective) {
-    s.records = i;
-    apply(s, records[i]);
-  }
-  s.records = records.size();
+  for (const Record& record : records) apply(s, record);
   return s;
 }
 

@@ -10,11 +10,11 @@ namespace pawl::machine {
 /// Returns the state of a run that has no records.
 [[nodiscard]] State empty_state(std::shared_ptr<const Definition> definition);
 
-/// Applies one record. A record about a step that the workflow does not have any more has no effect.
+/// Applies one record. A record about a step that the workflow does not have has no effect.
 void apply(State& s, const Record& record);
 
-/// Returns the state after these records: those that a rollback took back are passed over, but the cost of their
-/// attempts remains. The definition may be newer than the records: completed steps that changed are open again.
+/// Returns the state after these records, which are all records of a run whose workflow did not change. For tests: a
+/// run continues from a snapshot (see snapshot.hpp).
 [[nodiscard]] State replay(std::shared_ptr<const Definition> definition, std::span<const Record> records);
 
 }  // namespace pawl::machine

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error_line.hpp"
 #include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
 #include "machine/turn.hpp"
@@ -10,7 +11,6 @@ namespace pawl::machine {
 namespace {
 
 constexpr std::uint32_t kMachineTriesMax = 6;
-constexpr double kDefaultConfidence = 0.75;
 
 /// A fraction between 0 and 1 that differs between steps and attempts.
 double jitter_of(const Node& node) {
@@ -49,6 +49,7 @@ void launch(Turn& t, Node& node) {
   const auto used = t.s.starts_used.find(node.path);
   if (used != t.s.starts_used.end()) node.record.starts = std::max(node.record.starts, used->second);
   ++node.record.starts;
+  touch(t.s, node);
   const bool item_begins = scope.kind == ScopeKind::item && node.index == 0 && node.record.attempts == 0;
   const command::StartAttempt start{node.id, node.path, node.record.starts, node.record.attempts + 1,
                                     t.s.definition->run_uuid + "/" + node.path};
@@ -79,27 +80,29 @@ bool retries(const Turn& t, const Node& node, const std::string& error, int exit
 void label_report(Turn& t, const Node& node, const Report& report) {
   for (std::size_t i = 0; i < report.evaluations; ++i)
     label(t, Kind::step_complete, Reason::evaluation_completed, &node);
-  if (!report.confidence) return;
-  const double threshold = node.step->confidence ? node.step->confidence->below : kDefaultConfidence;
-  const bool was_below = node.record.confidence.value_or(threshold) < threshold;
-  if (was_below != (*report.confidence < threshold)) label(t, Kind::step_complete, Reason::confidence_crossed, &node);
+  announce_confidence(t, node, node.record.starts, report);
+  if (report.confidence && crosses(node, *report.confidence))
+    label(t, Kind::step_complete, Reason::confidence_crossed, &node);
+}
+
+void add_steps(Turn& t, Node& node, const Json& steps) {
+  Scope& scope = scope_at(t.s, node.scope);
+  if (scope.kind != ScopeKind::top)
+    return announce_refused_steps(t, node, "only a step of the workflow's own list can add steps");
+  if (const Result<void> valid = can_grow(t.s, node.index, steps); !valid)
+    return announce_refused_steps(t, node, describe_in_line(valid.error()));
+  record(t, recorded::StepsAdded{.path = node.path, .steps = steps});
+  announce_added_steps(t, node, steps);
+  enter(t, scope);
 }
 
 void succeed(Turn& t, Node& node, const fact::AttemptEnded& f) {
-  if (!f.add_steps.is_null()) {
-    Scope& scope = scope_at(t.s, node.scope);
-    const std::size_t before = scope.nodes.size();
-    if (scope.kind == ScopeKind::top) record(t, recorded::StepsAdded{.path = node.path, .steps = f.add_steps});
-    if (scope.nodes.size() == before) {
-      tell(t, event_type::kStepsRefused, &node, {{"steps", f.add_steps}});
-    } else {
-      enter(t, scope);
-    }
-  }
+  if (!f.add_steps.is_null()) add_steps(t, node, f.add_steps);
   const auto& confidence = node.step->confidence;  // of the grown list
   if (confidence && f.report.confidence && *f.report.confidence < confidence->below && confidence->then) {
     record(t, recorded::AttemptReported{
                   .path = node.path, .start = f.start, .usage = f.report.usage, .confidence = f.report.confidence});
+    announce_low_confidence(t, node);
     node.record.error.clear();
     node.record.output = f.output;
     return begin_aside(t, node, Aside::low_confidence);
@@ -121,13 +124,14 @@ void fail_attempt(Turn& t, Node& node, const fact::AttemptEnded& f, std::string 
                                    .ms = f.ms});
   const std::optional<Milliseconds> delay =
       may_retry ? next_attempt_in(t, node, error, f.exit_code, f.retry_after) : std::nullopt;
+  announce_failed_attempt(t, node, delay);
   if (!delay) return fail_step(t, node, std::move(error), may_retry);
   label(t, Kind::error, Reason::step_failed, &node);
   set_activity(t.s, node, Activity::backoff);
   node.wait_timer = set_timer(t, TimerKind::backoff, node.id, after(t, *delay));
 }
 
-void interrupt_attempt(Turn& t, Node& node, const fact::AttemptEnded& f) {
+void interrupt_attempt(Turn& t, Node& node, Stop why, const fact::AttemptEnded& f) {
   record(t, recorded::AttemptEnded{.path = node.path,
                                    .start = f.start,
                                    .how = recorded::AttemptEnd::interrupted,
@@ -135,6 +139,12 @@ void interrupt_attempt(Turn& t, Node& node, const fact::AttemptEnded& f) {
                                    .progress = f.report.progress,
                                    .confidence = f.report.confidence,
                                    .ms = f.ms});
+  announce_interrupted_attempt(t, node, why, f.error);
+}
+
+std::string timeout_text(const Node& node, bool total) {
+  if (total) return fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout));
+  return fmt::format("timed out after {}", duration_text(*node.step->timeout));
 }
 
 /// An attempt that was told to stop did not complete, whatever its exit code.
@@ -143,9 +153,9 @@ void end_stopped(Turn& t, Node& node, const fact::AttemptEnded& f) {
   if (why == Stop::timeout || why == Stop::total_timeout) {
     set_activity(t.s, node, Activity::idle);
     const bool total = why == Stop::total_timeout;
-    return fail_attempt(t, node, f, total ? "all attempts together timed out" : "timed out", !total);
+    return fail_attempt(t, node, f, timeout_text(node, total), !total);
   }
-  interrupt_attempt(t, node, f);
+  interrupt_attempt(t, node, why, f);
   cancel_timer(t, node.total_timer);
   set_activity(t.s, node, Activity::idle);
   node.stop = why;
@@ -158,7 +168,7 @@ RetrySettings retry_of(const Node& node) { return node.step->retry; }
 
 void arm_total_timeout(Turn& t, Node& node) {
   if (!node.step->total_timeout || node.total_timer != TimerId::none) return;
-  const std::int64_t from_us = node.driven_from_us < 0 ? driven_us(t) : node.driven_from_us;
+  const std::int64_t from_us = node.record.driven_from_us < 0 ? driven_us(t) : node.record.driven_from_us;
   const std::int64_t used_us = driven_us(t) - from_us;
   const std::int64_t left_us = std::chrono::microseconds(*node.step->total_timeout).count() - used_us;
   node.total_timer =
@@ -216,6 +226,7 @@ void postpone(Turn& t, Node& node) {
   cancel_timer(t, node.attempt_timer);
   release_permits(t, node);
   --node.record.starts;
+  touch(t.s, node);
   want_attempt(t, node);
 }
 
@@ -244,6 +255,7 @@ void pump(Turn& t) {
     if (scope.failed && !overrides_skipping(*node->step)) {
       leave_queue(t, *node);
     } else if (!may_start(t, scope)) {
+      announce_budget(t, *node);
       t.s.queue.push_back(id);
     } else if (!node->step->uses.empty()) {
       set_activity(t.s, *node, Activity::acquiring);
@@ -264,8 +276,7 @@ void handle(Turn& t, const fact::PermitsGranted& f) {
 }
 
 void handle(Turn& t, const fact::AttemptStarted& f) {
-  if (const Node* node = running_node(t, f.node, f.start))
-    tell(t, event_type::kAttemptStarted, node, {{"attempt", node->record.attempts + 1}});
+  if (const Node* node = running_node(t, f.node, f.start)) announce_attempt(t, *node);
 }
 
 void handle(Turn& t, const fact::AttemptReported& f) {
@@ -276,7 +287,8 @@ void handle(Turn& t, const fact::AttemptReported& f) {
                                       .start = f.start,
                                       .usage = f.report.usage,
                                       .progress = f.report.progress,
-                                      .confidence = f.report.confidence});
+                                      .confidence = f.report.confidence,
+                                      .decisions = f.report.decisions});
 }
 
 void handle(Turn& t, const fact::AttemptEnded& f) {
@@ -329,20 +341,26 @@ void handle(Turn& t, const fact::AttemptLost& f) {
   cancel_timer(t, node->attempt_timer);
   release_permits(t, *node);
   t.tasks.push_back({Task::What::pump, NodeId::none, ScopeId::none});
-  const fact::AttemptEnded ended{.node = f.node, .start = f.start, .report = f.report};
+  const std::string error = "the process that watches the steps is gone";
+  const fact::AttemptEnded ended{.node = f.node, .start = f.start, .error = error, .report = f.report};
   if (node->activity == Activity::stopping) return end_stopped(t, *node, ended);
-  interrupt_attempt(t, *node, ended);
-  pause_for_machine(t, *node, "the process that watches the steps is gone");
+  interrupt_attempt(t, *node, Stop::none, ended);
+  pause_for_machine(t, *node, error);
 }
 
 void handle(Turn& t, const fact::AttemptLeft& f) {
-  if (resolve_open(t.s, f.path) == nullptr) return;
+  const auto used = t.s.starts_used.find(f.path);
+  if (used != t.s.starts_used.end() && f.start <= used->second) return;  // a rollback took it back
+  const Node* node = resolve_open(t.s, f.path);
+  if (node == nullptr) return;
+  announce_confidence(t, *node, f.start, f.report);
   record(t, recorded::AttemptEnded{.path = f.path,
                                    .start = f.start,
                                    .how = recorded::AttemptEnd::interrupted,
                                    .usage = f.report.usage,
                                    .progress = f.report.progress,
-                                   .confidence = f.report.confidence});
+                                   .confidence = f.report.confidence,
+                                   .left = true});
 }
 
 }  // namespace pawl::machine

@@ -154,7 +154,7 @@ TEST_F(MachineTest, AReportThatACrashLeftBehindIsCountedOnce) {
   begin();
   feed(fact::AttemptReported{at("a").id, 1, Report{.usage = {.tokens = 4}}});
   commands.clear();
-  s = replay(definition(), journal);
+  s = parsed(restore(definition(), saved()));
   s.saving.durable = journal.size();
   feed(fact::AttemptLeft{"a", 1, Report{.usage = {.tokens = 6}}});
   feed(fact::RunResumed{});

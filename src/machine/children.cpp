@@ -7,7 +7,7 @@ namespace pawl::machine {
 namespace {
 
 std::string key_of(const State& s, const Node& node) {
-  return fmt::format("{}/{}#{}", s.definition->run_uuid, node.path, node.child_number);
+  return fmt::format("{}/{}#{}", s.definition->run_uuid, node.path, node.record.child_number);
 }
 
 Node* node_of_child(Turn& t, NodeId id) {
@@ -24,7 +24,8 @@ Node* node_of_child(Turn& t, NodeId id) {
 }
 
 void count_child(Turn& t, const Node& node, const Usage& usage) {
-  if (node.child_usage.until(usage) != Usage{}) record(t, recorded::ChildReported{.path = node.path, .usage = usage});
+  if (node.record.child_usage.until(usage) != Usage{})
+    record(t, recorded::ChildReported{.path = node.path, .usage = usage});
 }
 
 }  // namespace
@@ -34,10 +35,10 @@ void begin_child(Turn& t, Node& node) {
   const Result<Json> with = call.with.evaluate(StateNames(t.s, scope_at(t.s, node.scope), &node));
   if (!with) return fail_step(t, node, with.error().message, false);
   const std::string hash = to_hex(sha256(compact(*with))).substr(0, 16);
-  const bool imported = node.child_number > 0 && node.with_hash.empty();
-  const bool rolled_back = node.child_rollbacks != t.s.rollbacks;
-  if (node.child_number == 0 || imported || rolled_back || node.with_hash != hash) {
-    const std::uint64_t number = imported && !rolled_back ? node.child_number : t.s.records + 1;
+  const bool imported = node.record.child_number > 0 && node.record.child_with.empty();
+  const bool rolled_back = node.record.child_rollbacks != t.s.rollbacks;
+  if (node.record.child_number == 0 || imported || rolled_back || node.record.child_with != hash) {
+    const std::uint64_t number = imported && !rolled_back ? node.record.child_number : t.s.records + 1;
     record(t, recorded::ChildBegan{.path = node.path, .number = number, .with_hash = hash});
     label(t, Kind::step_start, Reason::before_step, &node);
   }
@@ -51,6 +52,7 @@ void handle(Turn& t, const fact::ChildOpened& f) {
   Node* node = node_of_child(t, f.node);
   if (node == nullptr || node->activity == Activity::child_running) return;
   if (node->record.child_run != f.run) record(t, recorded::ChildOpened{.path = node->path, .run = f.run});
+  announce_child(t, *node);
   if (node->activity == Activity::opening_child) set_activity(t.s, *node, Activity::child_running);
 }
 

@@ -90,20 +90,32 @@ struct LoadItem {
   NodeId node = NodeId::none;
   std::uint64_t index = 0;
 };
-/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp).
+/// Asks for the hashes of the finished items of a map: of each index in `done`, that in its newest result.
+struct LoadFinished {
+  NodeId node = NodeId::none;
+  std::string path = {};
+};
+/// Asks for the output in the record, or for the results of a map if `record` is 0 (see results.hpp). A number that is
+/// at most State::base is that of an event.
 struct LoadOutput {
   NodeId node = NodeId::none;
   std::string path = {};
   std::uint64_t record = 0;
 };
 /// What observers are told. One with `lasts` belongs to the history of the run: it is saved as an event with the next
-/// batch. `record` is the record that it tells about, or 0.
+/// batch. It comes before the first Save of the records that were made with it.
 struct Tell {
   std::string type = {};
   std::string path = {};
   Json data = {};
   bool lasts = false;
-  std::uint64_t record = 0;
+  std::uint64_t record = 0;  // the record whose output is the member `output` of `data`; 0: the output is small
+  bool entry = false;        // an audit entry that was sent as a message: `type` is the sender's
+  std::string agent = {};    // of an entry
+};
+/// Asks for the worktrees of completed items to be committed and merged, in index order.
+struct MergeItems {
+  NodeId node = NodeId::none;
 };
 struct Ask {
   NodeId node = NodeId::none;
@@ -176,7 +188,8 @@ struct Finish {
 
 using Command =
     std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer, command::Save,
-                 command::LoadItems, command::LoadItem, command::LoadOutput, command::Tell, command::Ask,
+                 command::LoadItems, command::LoadItem, command::LoadFinished, command::LoadOutput, command::Tell,
+                 command::MergeItems, command::Ask,
                  command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
                  command::AcquirePermits, command::ReleasePermits, command::LookUpCache, command::StoreCache,
                  command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify, command::Finish>;

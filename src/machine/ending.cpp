@@ -11,6 +11,7 @@ namespace {
 
 std::size_t under_way(const State& s) {
   return s.count(Activity::running) + s.count(Activity::stopping) + s.count(Activity::starting) +
+         s.count(Activity::merging) +
          s.count(Activity::opening_child) + s.count(Activity::child_running) + s.count(Activity::child_stopping);
 }
 
@@ -54,11 +55,14 @@ Reason reason_of(RunStatus status) {
 void end_run(Turn& t, Ending ending, RunStatus status, std::string error, Json outputs = {}) {
   if (std::exchange(t.s.finishing, true)) return;
   if (status == RunStatus::completed || status == RunStatus::cancelled) {
-    for (const auto& [signal, payload] : t.s.signals)
-      record(t, recorded::MessageTaken{.answer = recorded::Answer::refused,
-                                       .why = fmt::format("no step waited for the signal '{}'", signal)});
+    for (const auto& [signal, payload] : t.s.signals) {
+      const std::string why = fmt::format("no step waited for the signal '{}'", signal);
+      announce_unused_signal(t, signal, why);
+      record(t, recorded::MessageTaken{.answer = recorded::Answer::refused, .why = why});
+    }
   }
   record(t, recorded::RunEnded{.status = status, .error = error, .outputs = std::move(outputs)});
+  announce_ended_run(t);
   label(t, kind_of(status), reason_of(status), nullptr);
   const bool told = ending != Ending::interrupted && ending != Ending::machine_trouble;
   if (t.s.workflow().notify && told) when_durable(t, command::Notify{ending});
@@ -157,6 +161,7 @@ void start_run(Turn& t) {
   if (s.cancel_requested) {
     s.hold = Hold::cancel;
     s.hold_why = s.cancel_why;
+    announce_hold(t);
   }
   enter(t, scope_at(s, s.top));
 }
@@ -174,11 +179,31 @@ void handle(Turn& t, const fact::RunResumed& f) {
                                  .changes_accepted = f.changes_accepted,
                                  .workflow_hash = t.s.workflow().hash,
                                  .budget = f.budget});
-  label(t, Kind::workflow_start, Reason::workflow_started, nullptr);
+  label(t, Kind::step_start, Reason::before_step, nullptr);
   start_run(t);
 }
 
 void handle(Turn& t, const fact::Interrupted& f) { hold_run(t, Hold::interrupt, f.why); }
+
+void handle(Turn& t, const fact::CancelWanted& f) {
+  if (t.s.finishing || t.s.cancel_requested) return;
+  record(t, recorded::CancelRequested{.why = f.why});
+  hold_run(t, Hold::cancel, f.why);
+}
+
+void handle(Turn& t, const fact::RunRefused& f) {
+  if (t.s.began) return;
+  t.s.began = true;
+  end_run(t, Ending::failed, RunStatus::failed, f.error);
+}
+
+void handle(Turn& t, const fact::CheckpointWanted& f) {
+  if (t.s.finishing) return;
+  label(t, Kind::manual, f.reason, nullptr);
+  t.s.saving.wanted = true;
+}
+
+void handle(Turn& t, const fact::SomebodyAnswers&) { t.s.leaves_when_waiting = false; }
 
 void handle(Turn& t, const fact::NobodyAnswers&) { t.s.leaves_when_waiting = true; }
 
@@ -200,6 +225,7 @@ void hold_run(Turn& t, Hold hold, std::string why) {
   if (!stronger) return;
   s.hold = hold;
   s.hold_why = std::move(why);
+  announce_hold(t);
   const Stop stop = hold == Hold::cancel ? Stop::cancel : Stop::interrupt;
   stop_scope(t, scope_at(s, s.top), stop);
   if (s.run_failure != ScopeId::none) stop_scope(t, scope_at(s, s.run_failure), stop);

@@ -1,6 +1,8 @@
 // What happens outside of the machine.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,12 +18,13 @@ struct Report {
   Json progress = {};
   std::optional<double> confidence = {};
   std::size_t evaluations = 0;
+  std::uint32_t decisions = 0;  // saved before the end of the attempt
 };
 
 namespace fact {
 
 struct RunBegan {};
-/// The recorded facts have been applied; the run continues.
+/// The state was restored (see snapshot.hpp); the run continues.
 struct RunResumed {
   bool automatic = false;
   bool changes_accepted = false;
@@ -81,15 +84,27 @@ struct MessageArrived {
   MessageType type = MessageType::other;
   std::string path = {};     // of the gate or map
   std::string binding = {};  // of a decision
-  std::string by = {};
+  std::string by = {};       // whoever decided, or the agent of an audit entry
+  std::string from = {};     // the account that sent it
   std::string text = {};     // a comment, the name of the signal, the reason of a cancellation, or the type of
-                             // an audit entry
+                             // an audit entry; an entry without a type is refused as invalid
   Json payload = {};         // of a signal or an audit entry
   std::string indices = {};  // of items; empty: all failed ones
   bool dependents = false;
 };
 struct Interrupted {
   std::string why = {};
+};
+/// Whoever started the run wants it to end for good.
+struct CancelWanted {
+  std::string why = {};
+};
+/// The run can't begin or continue: its environment is incomplete. It fails, and keeps its progress.
+struct RunRefused {
+  std::string error = {};
+};
+struct CheckpointWanted {
+  Reason reason = Reason::manual;
 };
 struct SaveDurable {
   std::uint64_t batch = 0;
@@ -141,9 +156,16 @@ struct ItemLoaded {
   std::string error = {};
   Json item = {};
 };
+/// The answer to LoadFinished.
+struct FinishedLoaded {
+  NodeId node = NodeId::none;
+  std::string error = {};
+  std::shared_ptr<const std::map<std::uint64_t, std::uint64_t>> hashes = {};  // by index, see hash_of_item()
+};
 struct OutputLoaded {
   NodeId node = NodeId::none;
   std::string error = {};
+  Party party = Party::machine;  // work: the output is too large to be used
   Json output = {};
 };
 struct PermitsGranted {
@@ -159,6 +181,13 @@ struct CacheAnswered {
 struct InboxRead {
   bool sealed = false;
 };
+/// The worktrees of a map's items were merged. An item with a conflict left nothing behind.
+struct ItemsMerged {
+  NodeId node = NodeId::none;
+  std::vector<std::pair<std::uint64_t, std::string>> conflicts = {};
+};
+/// A person may answer: the execution does not end while it waits for that.
+struct SomebodyAnswers {};
 /// Nobody is there to answer: the execution ends when it can only wait for a person or a signal.
 struct NobodyAnswers {};
 /// The parent's budget is used up: no attempt starts, and the execution ends when those under way have ended.
@@ -169,9 +198,10 @@ struct PauseRequested {};
 using Fact =
     std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, fact::AttemptStarted, fact::AttemptReported,
                  fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost, fact::TimerDue, fact::MessageArrived,
-                 fact::Interrupted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
+                 fact::Interrupted, fact::CancelWanted, fact::RunRefused, fact::CheckpointWanted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
                  fact::ChildReported, fact::ChildWoken, fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded,
-                 fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::NobodyAnswers,
+                 fact::FinishedLoaded, fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead,
+                 fact::ItemsMerged, fact::SomebodyAnswers, fact::NobodyAnswers,
                  fact::PauseRequested>;
 
 }  // namespace pawl::machine

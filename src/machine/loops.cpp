@@ -1,4 +1,6 @@
 // Loops. `max` counts the iterations of all executions together.
+#include <utility>
+
 #include "machine/turn.hpp"
 
 namespace pawl::machine {
@@ -6,13 +8,17 @@ namespace {
 
 void run_iteration(Turn& t, Node& node) {
   set_activity(t.s, node, Activity::inner);
+  announce_iteration(t, node);
   enter(t, open_scope(t.s, &node, ScopeKind::iteration, node.record.iteration));
 }
 
-Json last_output(const Node& node, const Loop& loop) {
-  if (loop.steps->empty() || !node.previous.is_object()) return Json();
-  const auto last = node.previous.find(loop.steps->back().id);
-  return last == node.previous.end() ? Json() : last->value("output", Json());
+/// Ends the step with the output of the last step of the last iteration.
+void complete_loop(Turn& t, Node& node, const Loop& loop) {
+  const Json& previous = node.record.previous;
+  if (loop.steps->empty() || !previous.is_object()) return complete(t, node, Json());
+  const auto last = previous.find(loop.steps->back().id);
+  if (last == previous.end()) return complete(t, node, Json());
+  complete(t, node, last->value("output", Json()), last->value("output_event", std::uint64_t{0}));
 }
 
 /// Returns the outputs of maps, which no record contains as a whole.
@@ -25,22 +31,46 @@ Json loaded_outputs(const State& s, const Scope& scope) {
   return outputs;
 }
 
+/// Returns the ID of a step whose output in the iteration before is not in memory, and the number of that output.
+std::optional<std::pair<std::string, std::uint64_t>> missing_previous(const Node& node) {
+  if (!node.record.previous.is_object()) return std::nullopt;
+  for (const auto& [id, entry] : node.record.previous.items()) {
+    const std::uint64_t number = entry.value("output_event", std::uint64_t{0});
+    if (number != 0 && !node.previous.contains(id)) return std::pair(id, number);
+  }
+  return std::nullopt;
+}
+
+/// Requests an output of the iteration before. Returns whether all are in memory.
+bool previous_ready(Turn& t, Node& node) {
+  const auto missing = missing_previous(node);
+  if (!missing) return true;
+  set_activity(t.s, node, Activity::loading);
+  when_durable(t, command::LoadOutput{node.id, node.path, missing->second});
+  return false;
+}
+
 /// Ends the loop after its last iteration.
-void end_loop(Turn& t, Node& node, const Loop& loop, bool satisfied, std::uint64_t output_of) {
+void end_loop(Turn& t, Node& node, const Loop& loop, bool satisfied) {
   if (!satisfied && loop.until && loop.on_max == Loop::OnMax::fail) {
     return fail_step(t, node, fmt::format("`until: {}` is not met after {} iterations", loop.until->text(), loop.max),
                      false, StepReason::exhausted);
   }
-  complete(t, node, output_of == 0 ? last_output(node, loop) : Json(), output_of);
+  complete_loop(t, node, loop);
 }
 
 }  // namespace
 
 void begin_loop(Turn& t, Node& node) {
   const auto& loop = std::get<Loop>(node.step->work);
-  if (node.record.iteration == 0) node.record.iteration = 1;
-  if (node.record.spent >= loop.max) return end_loop(t, node, loop, false, 0);
-  run_iteration(t, node);
+  if (node.record.spent >= loop.max) return end_loop(t, node, loop, false);
+  if (previous_ready(t, node)) run_iteration(t, node);
+}
+
+void previous_loaded(Turn& t, Node& node, const Json& output) {
+  set_activity(t.s, node, Activity::idle);
+  node.previous[missing_previous(node)->first] = std::make_shared<const Json>(output);
+  if (previous_ready(t, node)) run_iteration(t, node);
 }
 
 void iteration_ended(Turn& t, Node& node, Scope& scope) {
@@ -64,13 +94,14 @@ void iteration_ended(Turn& t, Node& node, Scope& scope) {
     }
     satisfied = *until;
   }
-  const std::uint64_t output_of = scope.nodes.empty() ? 0 : node_at(t.s, scope.nodes.back()).record.output_event;
-  record(t, recorded::IterationEnded{.path = node.path,
-                                     .iteration = node.record.iteration,
-                                     .satisfied = satisfied,
-                                     .outputs = loaded_outputs(t.s, scope)});
+  recorded::IterationEnded ended{.path = node.path,
+                                 .iteration = node.record.iteration,
+                                 .satisfied = satisfied,
+                                 .outputs = loaded_outputs(t.s, scope)};
+  announce_ended_iteration(t, node, ended);
+  record(t, std::move(ended));
   label(t, Kind::step_complete, Reason::after_step, &node);
-  if (satisfied || node.record.spent >= loop.max) return end_loop(t, node, loop, satisfied, output_of);
+  if (satisfied || node.record.spent >= loop.max) return end_loop(t, node, loop, satisfied);
   run_iteration(t, node);
 }
 

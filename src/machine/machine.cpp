@@ -45,7 +45,10 @@ void time_out(Turn& t, Node& node, Stop why) {
       release_permits(t, node);
       std::erase(t.s.queue, node.id);
       set_activity(t.s, node, Activity::idle);
-      return fail_step(t, node, "all attempts together timed out", false, StepReason::timed_out);
+      return fail_step(
+          t, node,
+          fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout)), false,
+          StepReason::timed_out);
     default: return;
   }
 }

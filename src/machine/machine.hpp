@@ -2,7 +2,7 @@
 //
 // The machine decides, and does nothing itself. What it decided is a list of records, which the command Save contains;
 // commands that depend on them come out only when they are durable. A run continues after a crash by
-//   State s = replay(definition, records);            // only the records that are durable
+//   State s = restore(definition, state);             // the newest durable one, see snapshot.hpp
 //   step(s, fact::AttemptLeft{...}, now);             // for each report that an attempt left behind
 //   step(s, fact::RunResumed{...}, now);
 // and goes through the same decisions as before the crash.

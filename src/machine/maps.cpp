@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/hash.hpp"
-#include "domain/event_types.hpp"
 #include "machine/turn.hpp"
 
 namespace pawl::machine {
@@ -17,10 +16,11 @@ std::uint64_t hash_at(const MapState& map, std::uint64_t index) {
 }
 
 /// Returns the finished items that still exist unchanged.
-IndexRanges kept_items(const Node& node) {
+IndexRanges kept_items(const Node& node, const std::map<std::uint64_t, std::uint64_t>& hashes) {
   IndexRanges kept;
-  for (const auto& [index, hash] : node.map->hashes) {
-    if (index < node.map->total && hash_at(*node.map, index) == hash) kept.add(index);
+  for (const auto& [index, hash] : hashes) {
+    const bool exists = index < node.map->total && node.record.map->done.contains(index);
+    if (exists && hash_at(*node.map, index) == hash) kept.add(index);
   }
   return kept;
 }
@@ -41,20 +41,9 @@ std::optional<std::string> too_many_failed(const Node& node) {
   return std::nullopt;
 }
 
-/// The items are known: refuses changed ones, and starts.
-void open_map(Turn& t, Node& node, const std::string& hash) {
+void begin_items(Turn& t, Node& node) {
   MapState& map = *node.map;
-  const bool known = node.record.map && !node.record.map->items_hash.empty();
-  if (known && node.record.map->items_hash != hash && !t.s.changes_accepted) {
-    return hold_run(t, Hold::refused,
-                    fmt::format("the items of '{}' have changed since it started ({} now, {} then)", node.path,
-                                map.total, node.record.map->total));
-  }
-  if (!known || node.record.map->items_hash != hash) {
-    const std::string kept = known ? kept_items(node).text() : "";
-    record(t, recorded::MapOpened{.path = node.path, .total = map.total, .items_hash = hash, .kept = kept});
-    label(t, Kind::step_start, Reason::before_step, &node);
-  }
+  announce_map_progress(t, node);
   map.next = 0;
   set_activity(t.s, node, Activity::inner);
   if (const auto error = too_many_failed(node)) {
@@ -62,6 +51,32 @@ void open_map(Turn& t, Node& node, const std::string& hash) {
     map.error = *error;
   }
   t.tasks.push_back({Task::What::start_items, node.id, node.scope});
+}
+
+void record_opened(Turn& t, Node& node, const IndexRanges& kept) {
+  const MapState& map = *node.map;
+  const bool known = node.record.map && !node.record.map->items_hash.empty();
+  record(t,
+         recorded::MapOpened{.path = node.path, .total = map.total, .items_hash = map.items_hash, .kept = kept.text()});
+  label(t, Kind::step_start, Reason::before_step, &node);
+  if (!known) announce_map(t, node);
+  begin_items(t, node);
+}
+
+/// The items are known: refuses changed ones, and starts.
+void open_map(Turn& t, Node& node, std::string hash) {
+  MapState& map = *node.map;
+  map.items_hash = std::move(hash);
+  const bool known = node.record.map && !node.record.map->items_hash.empty();
+  if (known && node.record.map->items_hash == map.items_hash) return begin_items(t, node);
+  if (known && !t.s.changes_accepted) {
+    return hold_run(t, Hold::refused,
+                    fmt::format("the items of '{}' have changed since it started ({} now, {} then)", node.path,
+                                map.total, node.record.map->total));
+  }
+  if (!known || node.record.map->done.empty()) return record_opened(t, node, {});
+  set_activity(t.s, node, Activity::loading);
+  when_durable(t, command::LoadFinished{node.id, node.path});
 }
 
 /// Returns the next item to start, or the number of items. A stopped map finishes the items that an earlier execution
@@ -90,12 +105,17 @@ void start_item(Turn& t, Node& node, std::uint64_t index, Json item) {
   scope.item_hash = hash_of_item(item);
   scope.item = std::make_shared<const Json>(std::move(item));
   node.map->running.insert(index);
-  tell(t, event_type::kItemStarted, &node, {{"index", index}});
+  announce_item(t, node, index);
   enter(t, scope);
 }
 
 void reduce(Turn& t, Node& node) {
+  if (node.step->isolation == Isolation::worktree && !node.map->merged) {
+    set_activity(t.s, node, Activity::merging);
+    return when_durable(t, command::MergeItems{node.id});
+  }
   node.map->reducing = true;
+  announce_ended_items(t, node);
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (map_of(node).reduce == nullptr) return complete(t, node, Json());
   enter(t, open_scope(t.s, &node, ScopeKind::reduce, 0));
@@ -103,7 +123,7 @@ void reduce(Turn& t, Node& node) {
 
 void check_map(Turn& t, Node& node) {
   MapState& map = *node.map;
-  if (!node.active || node.activity != Activity::inner || node.aside != Aside::none || map.reducing) return;
+  if (!node.active || node.activity != Activity::inner || node.record.aside != Aside::none || map.reducing) return;
   if (!map.running.empty() || !map.loading.empty() || map.open) return;
   if (node.stop == Stop::none && map.stopped && next_index(node) < map.total) return;  // it can't start yet
   if (node.stop == Stop::fail_fast || node.stop == Stop::deadline) return stopped(t, node);
@@ -118,6 +138,7 @@ void trip(Turn& t, Node& node) {
   if (map.open || map.stopped) return;
   const CircuitBreaker& breaker = *map_of(node).circuit_breaker;
   record(t, recorded::CircuitOpened{.path = node.path});
+  announce_open_circuit(t, node);
   if (node.record.map->trips >= breaker.trips) {
     map.stopped = true;
     map.error = fmt::format("the circuit breaker opened {} times", node.record.map->trips);
@@ -172,9 +193,17 @@ void handle(Turn& t, const fact::ItemsLoaded& f) {
   open_map(t, *node, f.hash);
 }
 
+void handle(Turn& t, const fact::FinishedLoaded& f) {
+  Node* node = find_node(t.s, f.node);
+  if (node == nullptr || node->activity != Activity::loading || !node->map || !node->record.map) return;
+  set_activity(t.s, *node, Activity::idle);
+  if (!f.error.empty()) return hold_run(t, Hold::machine, f.error);
+  record_opened(t, *node, kept_items(*node, *f.hashes));
+}
+
 void start_items(Turn& t, Node& node) {
   MapState& map = *node.map;
-  if (!node.active || node.activity != Activity::inner || node.aside != Aside::none || map.reducing) return;
+  if (!node.active || node.activity != Activity::inner || node.record.aside != Aside::none || map.reducing) return;
   const Scope& outer = scope_at(t.s, node.scope);
   while (!map.open && node.stop == Stop::none && may_start(t, outer)) {
     const std::size_t places = map.probing ? 1 : map_of(node).parallel;
@@ -188,6 +217,8 @@ void start_items(Turn& t, Node& node) {
     map.loading.insert(index);
     t.out.push_back(command::LoadItem{node.id, index});
   }
+  const std::uint64_t begun = node.record.map->done.count() + map.running.size() + map.loading.size();
+  if (begun < map.total && !map.open && !map.stopped) announce_budget(t, node);
   check_map(t, node);
 }
 
@@ -203,6 +234,25 @@ void handle(Turn& t, const fact::ItemLoaded& f) {
   } else if (wanted) {
     start_item(t, *node, f.index, f.item);
   }
+  t.tasks.push_back({Task::What::start_items, node->id, node->scope});
+}
+
+void handle(Turn& t, const fact::ItemsMerged& f) {
+  Node* node = find_node(t.s, f.node);
+  if (node == nullptr || node->activity != Activity::merging) return;
+  node->map->merged = true;
+  set_activity(t.s, *node, Activity::inner);
+  for (const auto& [index, error] : f.conflicts) {
+    const Scope* scope = find_scope(t.s, *node, ScopeKind::item, index);
+    recorded::ItemEnded ended{
+        .path = node->path, .index = index, .hash = hash_at(*node->map, index), .failed = true, .error = error};
+    if (node->map->items != nullptr) ended.item = (*node->map->items)[index];
+    announce_ended_item(t, *node, scope, ended);
+    record(t, std::move(ended));
+    label(t, Kind::step_complete, Reason::after_step, node);
+    item_failed(t, *node);
+  }
+  if (node->stop == Stop::interrupt || node->stop == Stop::cancel) return stopped(t, *node);
   t.tasks.push_back({Task::What::start_items, node->id, node->scope});
 }
 
@@ -230,6 +280,7 @@ void item_ended(Turn& t, Node& node, Scope& scope) {
     if (ended.output_of == 0) ended.output = last->output != nullptr ? *last->output : last->record.output;
   }
   const bool failed = scope.failed;
+  announce_ended_item(t, node, &scope, ended);
   record(t, std::move(ended));
   label(t, Kind::step_complete, Reason::after_step, &node);
   if (failed) return item_failed(t, node);

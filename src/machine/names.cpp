@@ -52,6 +52,16 @@ Result<Json> step_value(const Node& node) {
               {"duration_ms", record.duration_ms}};
 }
 
+/// Returns `loop.previous`, with the outputs that are in records.
+Json previous_of(const Node& loop) {
+  Json previous = loop.record.previous;
+  for (const auto& [id, output] : loop.previous) {
+    previous[id]["output"] = *output;
+    previous[id].erase("output_event");
+  }
+  return previous;
+}
+
 void append(std::vector<Expression::Reference>& to, const std::vector<Expression::Reference>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -59,14 +69,16 @@ void append(std::vector<Expression::Reference>& to, const std::vector<Expression
 }  // namespace
 
 bool needs_loading(const Node& node) {
-  if (node.output != nullptr) return false;
+  if (node.output != nullptr || !node.output_error.empty()) return false;
   if (node.record.output_event != 0) return true;
   const auto* map = std::get_if<Map>(&node.step->work);
-  return map != nullptr && map->reduce == nullptr && !node.no_output && node.record.status == StepStatus::completed;
+  return map != nullptr && map->reduce == nullptr && !node.record.no_output &&
+         node.record.status == StepStatus::completed;
 }
 
 Result<Json> output_of(const Node& node) {
   if (node.output != nullptr) return *node.output;
+  if (!node.output_error.empty()) return fail(Code::value_too_large, "{}", node.output_error);
   if (needs_loading(node)) return fail(Code::output_lost, "the output of '{}' is not loaded", node.path);
   return node.record.output;
 }
@@ -125,7 +137,8 @@ Result<Json> StateNames::special(std::string_view name) const {
     if (at.kind == ScopeKind::iteration && name == "loop") {
       const Node& owner = node_at(s_, at.owner);
       const auto& loop = std::get<Loop>(owner.step->work);
-      Json value = {{"iteration", at.index}, {"index", at.index - 1}, {"max", loop.max}, {"previous", owner.previous}};
+      Json value = {{"iteration", at.index}, {"index", at.index - 1}, {"max", loop.max}};
+      value["previous"] = previous_of(owner);
       return value;
     }
     if (at.kind == ScopeKind::reduce && name == "map") {
@@ -143,6 +156,7 @@ std::vector<Expression::Reference> references_of(const Step& step) {
   std::vector<Expression::Reference> all;
   if (step.when) append(all, step.when->references());
   if (step.working_dir) append(all, step.working_dir->references());
+  if (step.retry.when) append(all, step.retry.when->references());
   if (step.cache) append(all, step.cache->key.references());
   for (const auto& [name, value] : step.env) append(all, value.references());
   if (const auto* run = std::get_if<RunCommand>(&step.work)) {

@@ -2,12 +2,24 @@
 
 #include <algorithm>
 
+#include "machine/snapshot.hpp"
+
 namespace pawl::machine {
 
 Json progress_of(const State& s) {
-  Json out = {{"status", to_text(s.status)}, {"usage", s.usage.document()}, {"completed_steps", s.completed_steps},
-              {"resumes", s.resumes},        {"rollbacks", s.rollbacks},    {"cancelled", s.cancel_requested},
-              {"outputs", s.outputs}};
+  Json out = {{"status", to_text(s.status)},
+              {"usage", s.usage.document()},
+              {"completed_steps", s.completed_steps},
+              {"resumes", s.resumes},
+              {"rollbacks", s.rollbacks},
+              {"cancelled", s.cancel_requested},
+              {"outputs", s.outputs},
+              {"budget", s.budget},
+              {"finally", s.finally_number},
+              {"worked", s.worked_since_finally},
+              {"phases", s.phases},
+              {"driven_us", s.driven_us},
+              {"added", s.added.size()}};
   out["confidence"] = s.confidence ? Json(*s.confidence) : Json();
   for (const auto& [name, payload] : s.signals) out["signals"].push_back({name, payload});
   for (const std::string& id : s.taken) out["taken"].push_back(id);
@@ -17,11 +29,14 @@ Json progress_of(const State& s) {
   }
   std::ranges::sort(nodes, {}, &Node::path);
   for (const Node* node : nodes) {
-    Json record = node->record.to_json();
+    Json record = record_of(s, *node, [](std::uint64_t) { return std::uint64_t{1}; }).to_json();
     record.erase("starts");
-    if (node->child_number > 0) record["child_key"] = {node->child_number, node->with_hash};
-    if (node->aside != Aside::none) record["aside"] = static_cast<int>(node->aside);
-    if (!node->previous.is_null()) record["previous"] = node->previous;
+    if (record.contains("output_event")) record["output_event"] = "elsewhere";
+    if (record.contains("previous")) {
+      for (auto& [id, entry] : record["previous"].items()) {
+        if (entry.contains("output_event")) entry["output_event"] = "elsewhere";
+      }
+    }
     out["steps"][node->path] = std::move(record);
   }
   return out;

@@ -19,16 +19,17 @@ void members(auto& r, const Visit& v) {
     v("workflow", r.workflow_hash);
     v("budget", r.budget);
   }
-  if constexpr (std::is_same_v<T, RunRolledBack>) v("to", r.to);
   if constexpr (requires { r.start; }) v("start", r.start);
   if constexpr (requires { r.usage; }) v("usage", r.usage);
   if constexpr (requires { r.progress; }) v("progress", r.progress);
   if constexpr (requires { r.confidence; }) v("confidence", r.confidence);
+  if constexpr (requires { r.decisions; }) v("decisions", r.decisions);
   if constexpr (requires { r.how; }) v("how", r.how);
   if constexpr (requires { r.error; }) v("error", r.error);
   if constexpr (requires { r.exit_code; }) v("exit_code", r.exit_code);
   if constexpr (requires { r.retryable; }) v("retryable", r.retryable);
   if constexpr (requires { r.ms; }) v("ms", r.ms);
+  if constexpr (requires { r.left; }) v("left", r.left);
   if constexpr (requires { r.aside; }) v("aside", r.aside);
   if constexpr (requires { r.status; }) v("status", r.status);
   if constexpr (requires { r.reason; }) v("reason", r.reason);
@@ -70,8 +71,6 @@ void members(auto& r, const Visit& v) {
   if constexpr (requires { r.stage; }) v("stage", r.stage);
   if constexpr (requires { r.layer; }) v("layer", r.layer);
   if constexpr (requires { r.outputs; }) v("outputs", r.outputs);
-  if constexpr (requires { r.record; }) v("record", r.record);
-  if constexpr (requires { r.state; }) v("state", r.state);
 }
 
 Json encode(const Json& value) { return value; }

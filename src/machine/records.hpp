@@ -1,8 +1,9 @@
 // The recorded facts of a run: what the machine decided, as compact events.
 //
-// The journal of a run is a list of records. Applying them in order to an empty state gives the progress of the run
-// (see apply.hpp). Live execution changes progress only by applying a record, so both ways give the same state.
-// All records of one call of step() are saved together. A record's number is its position in the list, from 1.
+// Applying records in order to an empty state gives the progress of the run (see apply.hpp). Live execution changes
+// progress only by applying a record, so both ways give the same state. A run continues from the state in its newest
+// checkpoint (see snapshot.hpp), not from its records. All records of one call of step() are saved together. Records
+// are numbered from 1, over all executions.
 //
 // As JSON, a record is an object with `type`, `at` (microseconds) and its own members; members with default values are
 // omitted. A name that was released never changes, and unknown members are ignored.
@@ -19,9 +20,6 @@
 
 namespace pawl::machine {
 
-/// Steps that run beside the work of a step.
-enum class Aside : std::uint8_t { none, on_failure, low_confidence };
-
 namespace recorded {
 
 struct RunBegan {
@@ -35,11 +33,6 @@ struct RunResumed {
   std::string workflow_hash = {};
   Json budget = {};
 };
-struct RunRolledBack {
-  static constexpr const char* kType = "run_rolled_back";
-  std::uint64_t to = 0;  // the last record that still counts
-  Usage usage = {};      // what was used until now, which a rollback does not give back
-};
 struct StepStarted {
   static constexpr const char* kType = event_type::kStepStarted;
   std::string path = {};
@@ -52,6 +45,7 @@ struct AttemptReported {
   Usage usage = {};         // of the attempt until now
   Json progress = {};
   std::optional<double> confidence = {};
+  std::uint32_t decisions = 0;  // saved until now, if there are any
 };
 enum class AttemptEnd : std::uint8_t { failed, interrupted };
 struct AttemptEnded {
@@ -66,6 +60,7 @@ struct AttemptEnded {
   Json progress = {};
   std::optional<double> confidence = {};
   std::uint64_t ms = 0;
+  bool left = false;  // by an earlier execution
 };
 struct AsideBegan {
   static constexpr const char* kType = "aside_began";
@@ -215,29 +210,16 @@ struct RunEnded {
   std::string error = {};
   Json outputs = {};
 };
-/// The progress of a step as an older program recorded it.
-struct StepImported {
-  static constexpr const char* kType = "step_imported";
-  std::string path = {};
-  Json record = {};  // a StepRecord
-};
-/// The progress of the run itself as an older program recorded it.
-struct RunImported {
-  static constexpr const char* kType = "run_imported";
-  Json state = {};  // a RunState without steps
-};
-
 }  // namespace recorded
 
 using RecordedFact =
-    std::variant<recorded::RunBegan, recorded::RunResumed, recorded::RunRolledBack, recorded::StepStarted,
-                 recorded::AttemptReported, recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled,
-                 recorded::WaitBegan, recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded,
-                 recorded::CircuitOpened, recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported,
-                 recorded::StepsAdded, recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived,
-                 recorded::SignalConsumed, recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened,
-                 recorded::BreakpointReached, recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded,
-                 recorded::StepImported, recorded::RunImported>;
+    std::variant<recorded::RunBegan, recorded::RunResumed, recorded::StepStarted, recorded::AttemptReported,
+                 recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled, recorded::WaitBegan,
+                 recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded, recorded::CircuitOpened,
+                 recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported, recorded::StepsAdded,
+                 recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived, recorded::SignalConsumed,
+                 recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened, recorded::BreakpointReached,
+                 recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded>;
 
 struct Record {
   Timestamp at = {};

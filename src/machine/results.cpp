@@ -11,13 +11,11 @@ Result<Json> output_in(std::span<const Record> records, std::uint64_t number) {
 }
 
 Json results_of(const Node& map, std::span<const Record> records) {
-  if (!map.record.map || !map.map) return Json::array();
+  if (!map.record.map) return Json::array();
   std::map<std::uint64_t, Json> results;
   for (const Record& record : records) {
     const auto* item = std::get_if<recorded::ItemEnded>(&record.fact);
     if (item == nullptr || item->path != map.path || !map.record.map->done.contains(item->index)) continue;
-    const auto known = map.map->hashes.find(item->index);
-    if (known == map.map->hashes.end() || known->second != item->hash) continue;
     Json output = item->output;
     if (item->output_of != 0) output = output_in(records, item->output_of).value_or(Json());
     results[item->index] = {{"index", item->index},

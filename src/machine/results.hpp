@@ -8,7 +8,7 @@
 namespace pawl::machine {
 
 /// Returns one object for each finished item that still exists, in index order: index, item, status, output, error.
-/// `records` are all records of the run; items are matched by index and hash, and the newest result counts.
+/// `records` are all records of the run that no rollback took back. The newest result of an index counts.
 [[nodiscard]] Json results_of(const Node& map, std::span<const Record> records);
 
 /// Returns the output that record `number` contains.

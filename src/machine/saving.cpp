@@ -3,6 +3,7 @@
 // At most one batch is in flight; records made meanwhile share the next one. A failed batch is repeated unchanged, with
 // the same ID, so that a save whose outcome is unknown is answered and not doubled.
 #include <algorithm>
+#include <utility>
 
 #include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
@@ -31,8 +32,11 @@ void send_batch(Turn& t) { t.out.push_back(command::Save{*t.s.saving.in_flight})
 
 void save_if_needed(Turn& t, bool at_once) {
   Saving& saving = t.s.saving;
-  if (saving.in_flight || saving.waits || saving.unsaved.empty() || saving.given_up) return;
-  if (!at_once && may_wait(t.s)) {
+  if (saving.in_flight || saving.waits || saving.given_up) return;
+  if (saving.unsaved.empty() && !saving.wanted) return;
+  // The end of the run is decided as soon as the inbox is sealed, and shares the save.
+  if (t.s.inbox == State::Inbox::sealing && saving.deferred.empty() && !at_once) return;
+  if (!std::exchange(saving.wanted, false) && !at_once && may_wait(t.s)) {
     if (saving.soon == TimerId::none)
       saving.soon = set_timer(t, TimerKind::save_soon, NodeId::none, after(t, kCompany));
     return;

@@ -62,7 +62,7 @@ std::optional<std::string> reason_to_skip(Turn& t, const Scope& scope, const Nod
 }
 
 void go_on(Turn& t, Node& node) {
-  if (node.aside != Aside::none) return begin_aside(t, node, node.aside);
+  if (node.record.aside != Aside::none) return begin_aside(t, node, node.record.aside);
   arm_deadline(t, node);
   const Work& work = node.step->work;
   if (has_attempts(*node.step)) return begin_attempts(t, node);
@@ -75,17 +75,31 @@ void go_on(Turn& t, Node& node) {
   complete(t, node, Json());
 }
 
+/// Requests the outputs that the binding of a gate covers. Returns whether all are in memory.
+bool binding_ready(Turn& t, const Scope& scope, const Node& node) {
+  if (!std::holds_alternative<Approve>(node.step->work)) return true;
+  std::vector<NodeId> missing;
+  for (const std::size_t before : node.step->after) {
+    const Node& other = node_at(t.s, scope.nodes[before]);
+    const bool in_record = other.output == nullptr && other.record.output_event != 0;
+    if (in_record && is_settled(other)) missing.push_back(other.id);
+  }
+  return nodes_ready(t, missing, node.id);
+}
+
 void begin(Turn& t, Node& node, const Scope& scope) {
   node.active = true;
   node.stop = Stop::none;
   ++scope_at(t.s, scope.id).active;
   const bool is_item = scope.kind == ScopeKind::item;
-  if (node.step->breakpoint == Breakpoint::before && !node.passed_breakpoint && !is_item &&
+  if (node.step->breakpoint == Breakpoint::before && !node.record.passed_breakpoint && !is_item &&
       node.record.status == StepStatus::pending) {
     set_activity(t.s, node, Activity::at_breakpoint);
     record(t, recorded::BreakpointReached{.path = node.path});
+    announce_breakpoint(t, node, "before");
     return label(t, Kind::waiting, Reason::breakpoint, &node);
   }
+  announce_begun_step(t, node);
   // The start of an item is not recorded: after a crash it starts again, with the same key.
   const bool quiet = is_item && node.index == 0 && has_attempts(*node.step);
   if (node.record.status == StepStatus::pending && !quiet) {
@@ -166,12 +180,18 @@ bool nodes_ready(Turn& t, const std::vector<NodeId>& missing, NodeId waiter) {
 
 void handle(Turn& t, const fact::OutputLoaded& f) {
   Node* node = find_node(t.s, f.node);
-  if (node == nullptr || !std::exchange(node->output_requested, false)) return;
-  if (!f.error.empty()) {
+  if (node == nullptr) return;
+  const bool of_loop = node->activity == Activity::loading && std::holds_alternative<Loop>(node->step->work);
+  if (!of_loop && !std::exchange(node->output_requested, false)) return;
+  const bool unusable = f.party == fact::Party::work;  // too large
+  if (of_loop && (f.error.empty() || unusable)) return previous_loaded(t, *node, f.output);
+  if (!f.error.empty() && !unusable) {
+    if (of_loop) set_activity(t.s, *node, Activity::idle);
     t.s.loading.clear();
     return hold_run(t, Hold::machine, f.error);
   }
-  node->output = std::make_shared<const Json>(f.output);
+  node->output_error = f.error;
+  if (f.error.empty()) node->output = std::make_shared<const Json>(f.output);
   for (const NodeId id : std::exchange(t.s.loading, {})) {
     if (id == NodeId::none) {
       t.tasks.push_back({Task::What::check_scope, NodeId::none, t.s.top});
@@ -188,14 +208,15 @@ void consider(Turn& t, Node& node) {
   Scope& scope = scope_at(t.s, node.scope);
   if (is_settled(node) || node.active || !scope.entered || scope.ended) return;
   if (node.blockers > 0 && !node.seen_on_failure) return;
-  if (!may_start(t, scope)) return;
   // A gate that waits beside a failure keeps waiting after a resume.
   const bool begun = node.record.status == StepStatus::waiting;
   if (scope.failed && !begun && !overrides_skipping(*node.step)) return;
+  if (!may_start(t, scope)) return announce_budget(t, node);
   if (node.step->when && !outputs_ready(t, scope, node.step->when->references(), &node)) return;
   std::string error;
   const std::optional<std::string> skip = reason_to_skip(t, scope, node, error);
   if (!skip && error.empty() && !outputs_ready(t, scope, references_of(*node.step), &node)) return;
+  if (!skip && error.empty() && !binding_ready(t, scope, node)) return;
   if (!skip && error.empty()) return begin(t, node, scope);
   node.active = true;
   ++scope.active;

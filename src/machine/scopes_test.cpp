@@ -1,3 +1,4 @@
+#include "domain/rolled_back.hpp"
 #include "testing/machine_fixture.hpp"
 
 namespace pawl::machine {
@@ -205,8 +206,7 @@ TEST_F(MachineTest, AddedStepsThatCompletedDoNotRunAgainAfterAcceptedChanges) {
   EXPECT_EQ(started(), (Paths{"a", "more"}));
   end("more");
   commands.clear();
-  s = replay(with_parser, journal);
-  s.saving.durable = journal.size();
+  s = parsed(restore(with_parser, saved()));
   feed(fact::RunResumed{.changes_accepted = true});
   EXPECT_EQ(started(), Paths{"z"});
 }
@@ -215,9 +215,9 @@ TEST_F(MachineTest, ARollbackOpensTheStepsAfterItAndKeepsTheirCost) {
   sequential({handler("a"), handler("b")});
   begin();
   end("a", 0, {}, Report{.usage = {.tokens = 5}});
-  const std::uint64_t point = journal.size();
+  const RunState point = saved();
   end("b", 0, {}, Report{.usage = {.tokens = 7}});
-  journal.push_back({now, recorded::RunRolledBack{.to = point, .usage = s.usage}});
+  durable = text_of(rolled_back(point, saved()));
   crash_and_resume();
   EXPECT_EQ(started(), Paths{"b"});
   EXPECT_EQ(all<command::StartAttempt>()[0].start, 2U);

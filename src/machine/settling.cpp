@@ -43,6 +43,7 @@ void note_phases(Turn& t, const Node& node) {
   if (name.empty() || found == t.s.phase_steps.end() || found->second.unsettled == 0) return;
   const bool last = --found->second.unsettled == 0;
   if (!last || scope_at(t.s, t.s.top).failed || t.s.phases.contains(name)) return;
+  announce_phase(t, *node.step);
   const std::string& stage = node.step->stage;
   if (stage.empty() && found->second.steps < 2) return;
   const auto& stages = t.s.workflow().stages;
@@ -85,6 +86,7 @@ void settle(Turn& t, Node& node, Settled how) {
                                   .confidence = how.report.confidence,
                                   .ms = how.ms,
                                   .cached_from = std::move(how.cached_from)});
+  announce_settled_step(t, node);
   node.stop = Stop::none;
   const Scope& scope = scope_at(t.s, node.scope);
   if (scope.kind != ScopeKind::item) label_end(t, node);
@@ -97,6 +99,7 @@ void settle(Turn& t, Node& node, Settled how) {
   if (breaks && how.status == StepStatus::completed) {
     t.s.breakpoint_after = node.path;
     record(t, recorded::BreakpointReached{.path = node.path, .after = true});
+    announce_breakpoint(t, node, "after");
   }
   t.tasks.push_back({Task::What::release, node.id, node.scope});
   t.tasks.push_back({Task::What::check_scope, NodeId::none, node.scope});
@@ -108,7 +111,7 @@ void complete(Turn& t, Node& node, Json output, std::uint64_t output_of) {
 
 void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReason reason) {
   node.record.error = error;
-  const bool aside = node.step->on_failure != nullptr && node.aside == Aside::none && t.s.hold == Hold::none;
+  const bool aside = node.step->on_failure != nullptr && node.record.aside == Aside::none && t.s.hold == Hold::none;
   if (aside && node.stop == Stop::none) {
     node.record.retryable = retryable;
     node.record.set_reason(reason);
@@ -118,7 +121,7 @@ void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReaso
 }
 
 void begin_aside(Turn& t, Node& node, Aside aside) {
-  if (node.aside != aside) {
+  if (node.record.aside != aside) {
     cancel_timer(t, node.total_timer);
     cancel_timer(t, node.deadline_timer);
     cancel_timer(t, node.wait_timer);
@@ -138,20 +141,22 @@ void begin_aside(Turn& t, Node& node, Aside aside) {
 void aside_ended(Turn& t, Node& node, Scope& scope) {
   const bool failed = scope.failed;
   const std::string error = node.record.error;
-  if (node.aside == Aside::low_confidence) {
+  if (node.record.aside == Aside::low_confidence) {
     if (!failed)
       return settle(t, node,
                     {.status = StepStatus::completed,
                      .output = node.record.output,
                      .start = node.record.starts,
-                     .report = {.usage = node.attempt_usage}});
+                     .report = {.usage = node.record.counted}});
     return settle(t, node,
                   {.status = StepStatus::failed,
                    .error = "the steps under confidence.then failed: " + scope.error,
                    .retryable = false});
   }
-  if (node.step->rescue && !failed)
+  if (node.step->rescue && !failed) {
+    announce_rescue(t, node);
     return settle(t, node, {.status = StepStatus::completed, .detail = error, .no_output = true});
+  }
   settle(
       t, node,
       {.status = StepStatus::failed, .reason = node.record.reason, .error = error, .retryable = node.record.retryable});
@@ -185,6 +190,7 @@ void stop_node(Turn& t, Node& node, Stop why) {
   if (node.stop == Stop::none || why == Stop::interrupt || why == Stop::cancel) node.stop = why;
   switch (node.activity) {
     case Activity::stopping:
+    case Activity::merging:
     case Activity::child_stopping: return;
     case Activity::running:
       set_activity(t.s, node, Activity::stopping);

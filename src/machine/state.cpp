@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/assert.hpp"
 #include "base/hash.hpp"
@@ -88,6 +89,7 @@ void drop_node(State& s, NodeId id) {
   drop_inner(s, node);
   PAWL_ASSERT(node.activity == Activity::idle || node.activity == Activity::inner);
   if (node.activity != Activity::idle) --s.counts[static_cast<std::size_t>(node.activity)];
+  if (node.taken) s.dropped.push_back(node.path);
   if (const auto named = s.by_path.find(node.path); named != s.by_path.end() && named->second == id)
     s.by_path.erase(named);
   s.nodes.erase(id);
@@ -136,6 +138,19 @@ Scope* resolve_scope(State& s, std::string_view prefix) {
   return scope_in(s, resolve(s, prefix), ScopeKind::reduce, 0);
 }
 
+Result<Steps> added_steps(const State& s, std::size_t index, const Json& steps) {
+  const Scope& top = scope_at(s, s.top);
+  if (!s.definition->parse_added) return fail(Code::step_failed, "this run can't add steps");
+  if (top.nodes.size() + steps.size() > kStepsMax)
+    return fail(Code::step_failed, "a run can have at most {} steps", kStepsMax);
+  PAWL_TRY_ASSIGN(Steps added, s.definition->parse_added(steps, *top.steps, index));
+  for (const Step& step : added) {
+    if (std::ranges::find(*top.steps, step.id, &Step::id) != top.steps->end())
+      return fail(Code::step_failed, "the step '{}' exists already", step.id);
+  }
+  return added;
+}
+
 }  // namespace
 
 Node* find_node(State& s, NodeId id) {
@@ -176,6 +191,63 @@ Scope& open_scope(State& s, Node* owner, ScopeKind kind, std::uint64_t index) {
   std::shared_ptr<const Steps> steps = steps_of(s, owner, kind);
   PAWL_ASSERT(steps != nullptr);
   return make_scope(s, owner, kind, index, std::move(steps));
+}
+
+void touch(State& s, Node& node) {
+  if (!std::exchange(node.touched, true)) s.touched.push_back(node.id);
+}
+
+void settle_in_scope(State& s, Node& node) {
+  Scope& scope = scope_at(s, node.scope);
+  --scope.unsettled;
+  if (!fails_scope(node)) return;
+  if (!scope.failed) {
+    scope.error = fmt::format("{}: {}", node.path, node.record.error);
+    scope.rejected = node.record.reason == StepReason::rejected;
+  }
+  scope.failed = true;
+}
+
+void recount(State& s, Scope& scope) {
+  scope.unsettled = scope.nodes.size();
+  scope.failed = false;
+  scope.rejected = false;
+  scope.error.clear();
+  for (const NodeId id : scope.nodes) {
+    Node& node = node_at(s, id);
+    if (is_settled(node)) settle_in_scope(s, node);
+  }
+}
+
+void forget_scope(State& s, ScopeId id) {
+  for_each_node(s, id, [&](const Node& node) {
+    if (node.record.starts == 0) return;
+    std::uint32_t& used = s.starts_used[node.path];
+    used = std::max(used, node.record.starts);
+  });
+  drop_scope(s, id);
+}
+
+void reset(State& s, Node& node) {
+  touch(s, node);
+  while (!node.inner.empty()) forget_scope(s, node.inner.begin()->second);
+  const StepRecord& before = node.record;
+  StepRecord fresh;
+  fresh.starts = before.starts;
+  fresh.usage = before.usage;
+  fresh.passed_breakpoint = before.passed_breakpoint;
+  fresh.counted_start = before.counted_start;
+  fresh.counted = before.counted;
+  fresh.child_number = before.child_number;
+  fresh.child_rollbacks = before.child_rollbacks;
+  fresh.child_with = before.child_with;
+  fresh.child_run = before.child_run;
+  fresh.child_usage = before.child_usage;
+  node.record = std::move(fresh);
+  node.output = nullptr;
+  node.previous.clear();
+  if (node.map) node.map = std::make_shared<MapState>();
+  recount(s, scope_at(s, node.scope));
 }
 
 void drop_scope(State& s, ScopeId id) {
@@ -224,16 +296,14 @@ Node* resolve_open(State& s, std::string_view path) {
   return nullptr;
 }
 
+Result<void> can_grow(const State& s, std::size_t index, const Json& steps) {
+  PAWL_TRY(added_steps(s, index, steps));
+  return {};
+}
+
 Result<void> grow(State& s, std::size_t index, const Json& steps) {
+  PAWL_TRY_ASSIGN(const Steps added, added_steps(s, index, steps));
   Scope& top = scope_at(s, s.top);
-  if (!s.definition->parse_added) return fail(Code::step_failed, "this run can't add steps");
-  if (top.nodes.size() + steps.size() > kStepsMax)
-    return fail(Code::step_failed, "a run can have at most {} steps", kStepsMax);
-  PAWL_TRY_ASSIGN(const Steps added, s.definition->parse_added(steps, *top.steps, index));
-  for (const Step& step : added) {
-    if (std::ranges::find(*top.steps, step.id, &Step::id) != top.steps->end())
-      return fail(Code::step_failed, "the step '{}' exists already", step.id);
-  }
   auto all = std::make_shared<Steps>(*top.steps);
   const std::size_t before = all->size();
   for (Step& step : *all) {
@@ -268,6 +338,10 @@ bool is_within(const State& s, const Scope& scope, ScopeKind kind) {
     if (at->outer == ScopeId::none) return false;
     at = &scope_at(s, at->outer);
   }
+}
+bool contains_steps(const Step& step) {
+  return std::holds_alternative<Loop>(step.work) || std::holds_alternative<Map>(step.work) ||
+         std::holds_alternative<CallWorkflow>(step.work);
 }
 bool has_attempts(const Step& step) {
   return std::holds_alternative<RunCommand>(step.work) || std::holds_alternative<CallHandler>(step.work);

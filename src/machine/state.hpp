@@ -4,8 +4,8 @@
 // of a loop, an item of a map, the steps of `on_failure`. Nodes and scopes refer to each other by number, so a state
 // can be copied. An item that has not started has neither; a finished one keeps them only if it failed.
 //
-// What is under `progress` changes only by applying records. The rest belongs to this execution and is empty after a
-// resume.
+// What is under `progress` changes only by applying records, and is part of each snapshot (see snapshot.hpp). The rest
+// belongs to this execution and is empty after a resume.
 #pragma once
 
 #include <deque>
@@ -20,6 +20,7 @@
 #include "domain/run_state.hpp"
 #include "domain/workflow.hpp"
 #include "machine/commands.hpp"
+#include "machine/facts.hpp"
 #include "machine/records.hpp"
 
 namespace pawl::machine {
@@ -59,6 +60,7 @@ enum class Activity : std::uint8_t {
   child_paused,   // only a resume lets it continue
   child_stopping,
   cooling_down,  // the circuit breaker of a map is open
+  merging,       // the worktrees of its items are being merged
   inner,         // its inner steps are running
 };
 inline constexpr std::size_t kActivities = static_cast<std::size_t>(Activity::inner) + 1;
@@ -68,12 +70,11 @@ enum class ScopeKind : std::uint8_t { top, iteration, item, reduce, on_failure, 
 /// Why a node was told to stop.
 enum class Stop : std::uint8_t { none, interrupt, cancel, timeout, total_timeout, fail_fast, deadline };
 
-/// The progress of a map beyond its record.
+/// A map in this execution. Its progress is in its record.
 struct MapState {
-  std::map<std::uint64_t, std::uint64_t> hashes = {};  // progress: of finished items, by index
-  // This execution:
   std::shared_ptr<const Json> items = {};  // an array; or null if they are loaded one by one
   std::shared_ptr<const std::vector<std::uint64_t>> item_hashes = {};
+  std::string items_hash = {};
   std::uint64_t total = 0;
   std::uint64_t next = 0;
   std::set<std::uint64_t> running = {};
@@ -82,6 +83,7 @@ struct MapState {
   bool stopped = false;  // no item starts any more
   bool open = false;     // the circuit breaker
   bool probing = false;
+  bool merged = false;  // the worktrees of its items
   bool reducing = false;
   std::string error = {};
 };
@@ -95,21 +97,10 @@ struct Node {
 
   // Progress.
   StepRecord record = {};
-  Aside aside = Aside::none;
   std::map<std::pair<ScopeKind, std::uint64_t>, ScopeId> inner = {};
-  std::uint32_t usage_start = 0;  // the attempt whose usage is counted in `attempt_usage`
-  Usage attempt_usage = {};
-  Json previous = {};  // outputs of the iteration before: {"id": value or {"record": number}}
-  std::uint64_t child_number = 0;
-  std::uint32_t child_rollbacks = 0;  // of the run, when the child began
-  std::string with_hash = {};
-  Usage child_usage = {};
-  bool passed_breakpoint = false;
-  bool no_output = false;
-  std::int64_t driven_from_us = -1;  // when it started, in time that a process drove the run
-  std::shared_ptr<MapState> map = {};
 
   // This execution.
+  std::shared_ptr<MapState> map = {};
   Activity activity = Activity::idle;
   bool active = false;  // begun and not settled
   std::size_t blockers = 0;
@@ -118,6 +109,8 @@ struct Node {
   Stop stop = Stop::none;
   std::shared_ptr<const Json> output = {};  // cache of an output that is in a record
   bool output_requested = false;
+  std::string output_error = {};  // why it can't be used
+  std::map<std::string, std::shared_ptr<const Json>, std::less<>> previous = {};  // cache of outputs in records, by ID
   TimerId wait_timer = TimerId::none;
   TimerId attempt_timer = TimerId::none;
   TimerId total_timer = TimerId::none;
@@ -129,6 +122,8 @@ struct Node {
   bool deadline_passed = false;
   bool pause_sent = false;
   std::string cache_key = {};
+  bool touched = false;  // its record changed, see take_changes()
+  bool taken = false;    // take_changes() has returned it
 };
 
 struct Scope {
@@ -184,6 +179,7 @@ struct Saving {
   bool waits = false;        // the batch in flight failed and waits for its next attempt
   bool memory_only = false;  // the workflow continues without storage
   bool given_up = false;     // no other save is tried
+  bool wanted = false;       // a checkpoint was asked for
   TimerId soon = TimerId::none;
   std::deque<Deferred> deferred = {};
 };
@@ -225,6 +221,9 @@ struct State {
   std::uint32_t next_scope = 1;
 
   // This execution.
+  std::uint64_t base = 0;  // numbers of outputs up to this one are those of events, see restore()
+  std::vector<NodeId> touched = {};
+  std::vector<std::string> dropped = {};  // paths of nodes that take_changes() had returned
   bool began = false;
   Hold hold = Hold::none;
   std::string hold_why = {};
@@ -253,6 +252,7 @@ struct State {
   std::unordered_map<TimerId, TimerUse> timers = {};
   std::uint64_t next_timer = 1;
   Saving saving = {};
+  std::map<NodeId, std::vector<fact::MessageArrived>> early_decisions = {};  // for gates that do not ask again yet
   std::set<NodeId> loading = {};  // steps and owners of iterations that wait for an output
 
   [[nodiscard]] const Workflow& workflow() const { return *definition->workflow; }
@@ -271,6 +271,15 @@ struct State {
 /// Returns the inner scope, which is created if it is missing. `owner` may be null for scopes of the run.
 [[nodiscard]] Scope& open_scope(State& s, Node* owner, ScopeKind kind, std::uint64_t index);
 [[nodiscard]] Scope* find_scope(State& s, const Node& owner, ScopeKind kind, std::uint64_t index);
+/// Notes that the record of the node changes.
+void touch(State& s, Node& node);
+/// Counts a settled step in its scope.
+void settle_in_scope(State& s, Node& node);
+void recount(State& s, Scope& scope);
+/// Drops a scope whose steps will run again. Their attempts keep different numbers.
+void forget_scope(State& s, ScopeId id);
+/// Makes the step one that has not started. Its cost remains counted.
+void reset(State& s, Node& node);
 /// Removes the scope and everything inside it.
 void drop_scope(State& s, ScopeId id);
 void drop_inner(State& s, Node& node);
@@ -280,6 +289,8 @@ void drop_inner(State& s, Node& node);
 [[nodiscard]] Node* resolve_open(State& s, std::string_view path);
 /// Inserts steps into the workflow's own list. Steps after `index` wait for them as well.
 [[nodiscard]] Result<void> grow(State& s, std::size_t index, const Json& steps);
+/// Fails as grow() would.
+[[nodiscard]] Result<void> can_grow(const State& s, std::size_t index, const Json& steps);
 
 [[nodiscard]] bool is_settled(const Node& node);
 /// Returns whether the step's failure fails its scope.
@@ -289,6 +300,8 @@ void drop_inner(State& s, Node& node);
 [[nodiscard]] bool overrides_skipping(const Step& step);
 /// Returns whether the scope is, or is inside, a scope of this kind.
 [[nodiscard]] bool is_within(const State& s, const Scope& scope, ScopeKind kind);
+/// Returns whether the work consists of other steps.
+[[nodiscard]] bool contains_steps(const Step& step);
 /// Returns whether the step has attempts of its own.
 [[nodiscard]] bool has_attempts(const Step& step);
 [[nodiscard]] std::uint64_t hash_of_item(const Json& item);

@@ -56,8 +56,8 @@ void tell(Turn& t, std::string type, const Node* node, Json data) {
 }
 
 void tell_lasting(Turn& t, std::string type, const Node* node, Json data) {
-  t.out.push_back(
-      command::Tell{.type = std::move(type), .path = node == nullptr ? "" : node->path, .data = std::move(data), .lasts = true});
+  t.out.push_back(command::Tell{
+      .type = std::move(type), .path = node == nullptr ? "" : node->path, .data = std::move(data), .lasts = true});
 }
 
 void release_permits(Turn& t, Node& node) {

@@ -43,6 +43,51 @@ void tell(Turn& t, std::string type, const Node* node, Json data);
 void tell_lasting(Turn& t, std::string type, const Node* node, Json data);
 void release_permits(Turn& t, Node& node);
 
+// announce.cpp: what observers are told. Each is called where the machine decides it.
+void announce_begun_step(Turn& t, const Node& node);
+void announce_settled_step(Turn& t, const Node& node);
+void announce_breakpoint(Turn& t, const Node& node, const char* where);
+/// Once per execution, if the budget keeps the step from starting.
+void announce_budget(Turn& t, const Node& node);
+void announce_phase(Turn& t, const Step& last);
+void announce_attempt(Turn& t, const Node& node);
+void announce_failed_attempt(Turn& t, const Node& node, std::optional<Milliseconds> again_in);
+void announce_interrupted_attempt(Turn& t, const Node& node, Stop why, const std::string& error);
+/// Precedes the record of the report. What an earlier report of the same attempt contained is not announced again.
+void announce_confidence(Turn& t, const Node& node, std::uint32_t start, const Report& report);
+void announce_low_confidence(Turn& t, const Node& node);
+[[nodiscard]] bool crosses(const Node& node, double confidence);
+void announce_rescue(Turn& t, const Node& node);
+void announce_added_steps(Turn& t, const Node& node, const Json& steps);
+void announce_refused_steps(Turn& t, const Node& node, const std::string& error);
+void announce_iteration(Turn& t, const Node& node);
+void announce_ended_iteration(Turn& t, const Node& node, const recorded::IterationEnded& ended);
+void announce_child(Turn& t, const Node& node);
+void announce_map(Turn& t, const Node& node);
+void announce_map_progress(Turn& t, const Node& node);
+void announce_item(Turn& t, const Node& node, std::uint64_t index);
+/// `item` may be null if its steps are gone.
+void announce_ended_item(Turn& t, const Node& node, const Scope* item, const recorded::ItemEnded& ended);
+void announce_open_circuit(Turn& t, const Node& node);
+void announce_ended_items(Turn& t, const Node& node);
+/// A running map retries items; `dependents` are the paths of completed steps that run again.
+void announce_retried_items(Turn& t, const Node& node, const fact::MessageArrived& message,
+                            const std::vector<std::uint64_t>& indices, const std::vector<std::string>& dependents);
+void announce_gate(Turn& t, const Node& node);
+void announce_decision(Turn& t, const Node& node, const fact::MessageArrived& message, const std::string& prompt);
+void announce_timed_out_gate(Turn& t, const Node& node, OnTimeout effect);
+void announce_timer(Turn& t, const Node& node);
+void announce_listening(Turn& t, const Node& node);
+void announce_signal(Turn& t, const fact::MessageArrived& message);
+void announce_consumed_signal(Turn& t, const Node& node, const std::string& signal);
+void announce_unused_signal(Turn& t, const std::string& signal, const std::string& why);
+void announce_refused_message(Turn& t, const std::string& id, const std::string& why);
+void announce_entry(Turn& t, const recorded::EntryAdded& entry);
+void announce_cancel_request(Turn& t, const fact::MessageArrived& message);
+/// The run is being cancelled or interrupted.
+void announce_hold(Turn& t);
+void announce_ended_run(Turn& t);
+
 // scopes.cpp: which step runs next.
 void enter(Turn& t, Scope& scope);
 void consider(Turn& t, Node& node);
@@ -104,6 +149,8 @@ void arm_total_timeout(Turn& t, Node& node);
 
 // loops.cpp, maps.cpp, children.cpp, waits.cpp, ending.cpp, saving.cpp
 void begin_loop(Turn& t, Node& node);
+/// An output of the iteration before is in memory.
+void previous_loaded(Turn& t, Node& node, const Json& output);
 void iteration_ended(Turn& t, Node& node, Scope& scope);
 void begin_map(Turn& t, Node& node);
 void start_items(Turn& t, Node& node);
@@ -111,6 +158,7 @@ void item_ended(Turn& t, Node& node, Scope& scope);
 void reduce_ended(Turn& t, Node& node, Scope& scope);
 void begin_child(Turn& t, Node& node);
 void begin_gate(Turn& t, Node& node);
+void decide(Turn& t, const fact::MessageArrived& m);
 void begin_sleep(Turn& t, Node& node);
 void begin_listening(Turn& t, Node& node);
 /// The time of a sleep, gate or signal is over.
@@ -140,6 +188,9 @@ void handle(Turn& t, const fact::AttemptLost& f);
 void handle(Turn& t, const fact::TimerDue& f);
 void handle(Turn& t, const fact::MessageArrived& f);
 void handle(Turn& t, const fact::Interrupted& f);
+void handle(Turn& t, const fact::CancelWanted& f);
+void handle(Turn& t, const fact::RunRefused& f);
+void handle(Turn& t, const fact::CheckpointWanted& f);
 void handle(Turn& t, const fact::SaveDurable& f);
 void handle(Turn& t, const fact::SaveFailed& f);
 void handle(Turn& t, const fact::ChildOpened& f);
@@ -149,10 +200,13 @@ void handle(Turn& t, const fact::ChildWoken& f);
 void handle(Turn& t, const fact::ChildEnded& f);
 void handle(Turn& t, const fact::ItemsLoaded& f);
 void handle(Turn& t, const fact::ItemLoaded& f);
+void handle(Turn& t, const fact::FinishedLoaded& f);
 void handle(Turn& t, const fact::OutputLoaded& f);
 void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);
 void handle(Turn& t, const fact::InboxRead& f);
+void handle(Turn& t, const fact::ItemsMerged& f);
+void handle(Turn& t, const fact::SomebodyAnswers& f);
 void handle(Turn& t, const fact::NobodyAnswers& f);
 void handle(Turn& t, const fact::PauseRequested& f);
 

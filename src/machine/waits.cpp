@@ -20,14 +20,17 @@ void gate_timed_out(Turn& t, Node& node, const Approve& gate) {
   switch (gate.on_timeout) {
     case OnTimeout::reject:
       record(t, recorded::Decided{.path = node.path, .timed_out = true, .binding = node.record.binding});
+      announce_timed_out_gate(t, node, gate.on_timeout);
       return fail_step(t, node, "rejected: " + error, false, StepReason::rejected);
     case OnTimeout::go_on:
       record(t, recorded::Decided{.path = node.path, .timed_out = true, .binding = node.record.binding});
+      announce_timed_out_gate(t, node, gate.on_timeout);
       return complete(t, node, {{"approved", false}, {"timed_out", true}});
     case OnTimeout::fail: break;
   }
   record(t, recorded::AttemptEnded{.path = node.path, .error = error});
   const auto delay = next_attempt_in(t, node, error, 0, std::nullopt);
+  announce_failed_attempt(t, node, delay);
   if (!delay) return fail_step(t, node, error, true, StepReason::timed_out);
   set_activity(t.s, node, Activity::backoff);
   node.wait_timer = set_timer(t, TimerKind::backoff, node.id, after(t, *delay));
@@ -72,11 +75,15 @@ void begin_gate(Turn& t, Node& node) {
                                   .detail = prompt,
                                   .binding = *binding,
                                   .due = timeout ? after(t, *timeout) : Timestamp{}});
+    announce_gate(t, node);
     label(t, Kind::waiting, Reason::before_step, &node);
   }
   set_activity(t.s, node, Activity::asking);
   wait_until(t, node, TimerKind::wait_deadline, node.record.due);
   when_durable(t, command::Ask{node.id, node.path, prompt, *binding});
+  if (const auto early = t.s.early_decisions.extract(node.id)) {
+    for (const fact::MessageArrived& decision : early.mapped()) decide(t, decision);
+  }
 }
 
 void begin_sleep(Turn& t, Node& node) {
@@ -92,6 +99,7 @@ void begin_sleep(Turn& t, Node& node) {
       return fail_step(t, node, fmt::format("invalid duration '{}' (for example: 30s, 5m, 2h)", text_of(*value)),
                        false);
     record(t, recorded::WaitBegan{.path = node.path, .reason = StepReason::timer, .due = after(t, *duration)});
+    announce_timer(t, node);
     label(t, Kind::waiting, Reason::before_step, &node);
   }
   set_activity(t.s, node, Activity::sleeping);
@@ -104,6 +112,7 @@ void begin_listening(Turn& t, Node& node) {
   if (early != t.s.signals.end()) {
     Json payload = early->second;
     record(t, recorded::SignalConsumed{.path = node.path, .signal = wait.signal});
+    announce_consumed_signal(t, node, wait.signal);
     return complete(t, node, std::move(payload));
   }
   if (node.record.status != StepStatus::waiting) {
@@ -111,6 +120,7 @@ void begin_listening(Turn& t, Node& node) {
                                   .reason = StepReason::signal,
                                   .detail = wait.signal,
                                   .due = wait.timeout ? after(t, *wait.timeout) : Timestamp{}});
+    announce_listening(t, node);
     label(t, Kind::waiting, Reason::before_step, &node);
   }
   set_activity(t.s, node, Activity::listening);
@@ -129,7 +139,7 @@ void wait_over(Turn& t, Node& node) {
 void arm_deadline(Turn& t, Node& node) {
   const bool container = !has_attempts(*node.step) && !std::holds_alternative<Approve>(node.step->work);
   if (!node.step->deadline || !container || node.deadline_timer != TimerId::none) return;
-  const std::int64_t used_us = node.driven_from_us < 0 ? 0 : driven_us(t) - node.driven_from_us;
+  const std::int64_t used_us = node.record.driven_from_us < 0 ? 0 : driven_us(t) - node.record.driven_from_us;
   const std::int64_t left_us = std::chrono::microseconds(*node.step->deadline).count() - used_us;
   const Timestamp due{t.now.us + std::max<std::int64_t>(left_us, 0)};
   node.deadline_timer = set_timer(t, TimerKind::deadline, node.id, due);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fault.hpp"
 #include "base/result.hpp"
 #include "ports/output_sink.hpp"
 
@@ -25,9 +26,11 @@ struct ProcessEnd {
   enum class How : std::uint8_t {
     exited,       // with `exit_code`
     killed,       // by `signal`
-    not_started,  // `error` is the reason (missing folder, environment too large, unknown program)
+    not_started,  // `error` is the reason (missing folder, environment too large, unknown program), `fault` whose it is
+    lost,         // the reaper died while the command ran: the command is gone, and nothing is known of its result
   };
   How how = How::exited;
+  Fault fault = Fault::work;  // of not_started, by the system call that failed
   int exit_code = 0;
   int signal = 0;
   std::string error;

@@ -1,4 +1,4 @@
-// The store as a port. The clauses (S1..S23, S30..S34, S40..S44, S50..S51) are its contract.
+// The store as a port. The clauses (S1..S26, S30..S34, S40..S44, S50..S51) are its contract.
 // `testing/store_contract.hpp` tests each clause by its number on every adapter.
 //
 // Saving
@@ -6,8 +6,8 @@
 //  S2  The sequence numbers of a run are 1, 2, 3, ... in the order of its saves. A number that was acknowledged or
 //      visible is never used again.
 //  S3  Any earlier checkpoint is restored as it was saved.
-//  S4  A state equal to the last one, with the same kind, status, name, stage, step and metadata, without events
-//      and without a caller ID, writes nothing and is answered with the last checkpoint (`unchanged`). With
+//  S4  A state equal to the last one, with the same kind, status, labels and metadata, without events and without a
+//      caller ID, writes nothing and is answered with the last checkpoint (`unchanged`). With
 //      Duplicates::write it is written.
 //  S5  An `expected_parent` other than the last sequence (0: none yet) fails with parent_conflict. Nothing is
 //      written.
@@ -31,12 +31,17 @@
 //      is checkpoint_not_found. A run exists from its first save on.
 //  S14 Checkpoints are listed in ascending order after a given sequence, at most `limit`.
 //  S15 Runs are listed by the time of their last save, newest first, at most `limit`.
-//  S16 `latest`, sequence, name, stage, step and UUID address a checkpoint. If several match, the newest is used.
+//  S16 `latest`, sequence, name, stage, step and UUID address a checkpoint. A stage or step may be in any of its
+//      labels. If several checkpoints match, the newest is used.
 // The inbox
 //  S17 A posted message is durable when `post` returns, whoever holds the run. It is listed until it is removed,
 //      oldest first. Removing a message that does not exist is fine. A message for a missing run fails with
 //      run_not_found.
 //  S18 `owner` returns who holds the lock of the run, or nothing if nobody does.
+//  S24 `inbox_sealed` returns true for every handle from `seal_inbox` of the writer of the run until `unseal_inbox` or
+//      the end of the writer, also if its process dies. A sealed inbox accepts messages: whoever posts one learns that
+//      the run is ending. A message that was posted before the inbox was sealed is listed from then on. Sealing it
+//      twice, and unsealing one that is not sealed, is fine. Other runs are not affected.
 // Pruning
 //  S19 `prune` removes the checkpoints that the settings do not keep (domain/retention), whoever holds the run, and
 //      reports them. A pruned number fails with checkpoint_pruned, is in no list, is found by no label, and is
@@ -55,6 +60,13 @@
 //      after the entries of its events. A save that is answered adds none. A missing run is run_not_found.
 //  S23 An audited event has its own entry with the type, number, data and agent of the event, and the user and host
 //      that saved it.
+// Changes
+//  S26 `save_change` has the result of `save` with the last state after the change: the same checkpoint, the same
+//      record and the same answers (S4 to S6). `expected_parent` must be the last sequence, otherwise it fails with
+//      parent_conflict. A change that does not fit the last state fails with invalid_patch. Nothing is written then. A
+//      repeated caller ID must come with the same change.
+//  S25 While a claim of a run exists, `is_wanted` of its writer is true. A claim takes nothing: the writer decides when
+//      it closes.
 // Forks
 //  S30 A fork shares the history of its parent: checkpoints 1 to `at` and their events are read as those of the
 //      parent; its own continue with the next numbers. It exists from its first save on, which is always written
@@ -96,12 +108,16 @@
 #include <pawl/check.hpp>
 #include <pawl/erase.hpp>
 #include <pawl/save.hpp>
+#include <span>
 #include <vector>
 
 #include "base/result.hpp"
 #include "domain/retention.hpp"
+#include "ports/limits.hpp"
 #include "ports/log_cipher.hpp"
+#include "ports/result_cache.hpp"
 #include "text/appended.hpp"
+#include "text/text_diff.hpp"
 
 namespace pawl {
 
@@ -117,9 +133,23 @@ class RunWriter {
   /// JSON (the engine checks it). Fails with outcome_unknown if it is unknown whether the save is durable; from then on
   /// this handle fails with handle_failed.
   virtual Result<Saved> save(const SaveRequest& request) = 0;
+  /// Saves the last state with `change` applied (S26): ascending splices that do not overlap, as `diff_text` returns
+  /// them. Costs as much as the change, however large the state is, unless a full checkpoint is due. The body of the
+  /// request is ignored. The caller knows that the new state is valid JSON, and each `inserted` must be valid UTF-8.
+  virtual Result<Saved> save_change(const SaveRequest& request, std::span<const Splice> change) = 0;
   /// Makes everything saved so far durable, at any level.
   virtual Result<void> flush() = 0;
   [[nodiscard]] virtual RunInfo info() const = 0;
+  /// Tells whoever posts messages that the run is ending (S24). An execution seals the inbox, reads it once more, saves
+  /// its end durably, removes what it consumed, and closes the writer. If it then has to go on, it unseals the inbox.
+  /// Only the lock of the writer makes the seal: it needs no sync, and ends with the process.
+  virtual Result<void> seal_inbox() = 0;
+  virtual Result<void> unseal_inbox() = 0;
+  /// Returns the state that the next save builds on: that of the last save, or the one that was found when the run was
+  /// opened. Empty if there is none. Reads nothing.
+  [[nodiscard]] virtual std::string last_state() const = 0;
+  /// Returns whether a claim of the run exists (Store::claim). Cheap.
+  [[nodiscard]] virtual bool is_wanted() const = 0;
   /// Limits how many of the newest checkpoints are kept, while this writer is open and when it is closed, instead of
   /// what the settings of the store say. Named ones and ends of stages are kept in addition. A store may ignore it.
   virtual void keep_newest(std::uint64_t count) { static_cast<void>(count); }
@@ -131,6 +161,17 @@ class RunWriter {
     static_cast<void>(body);
     return std::nullopt;
   }
+};
+
+/// Tells the writer of a run that somebody waits for it, until this is destroyed or its process ends.
+class RunClaim {
+ public:
+  RunClaim() = default;
+  RunClaim(const RunClaim&) = delete;
+  RunClaim& operator=(const RunClaim&) = delete;
+  virtual ~RunClaim() = default;
+  /// Returns whether somebody else claims the run as well.
+  [[nodiscard]] virtual bool has_rivals() const = 0;
 };
 
 /// A message to a run from somebody other than its owner: an approval, a signal, a request to cancel.
@@ -214,6 +255,8 @@ class Store {
   virtual ~Store() = default;
 
   virtual Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) = 0;
+  /// Asks the writer of the run to close it soon. Only writers that hold a run for longer than they use it do so.
+  virtual Result<std::unique_ptr<RunClaim>> claim(const RunId& run) = 0;
 
   /// Creates a run that shares the history of `parent` up to checkpoint `at`, without copying it. It becomes durable
   /// with its first save. The parent is notified before that, so that it keeps what the fork needs. Empty options are
@@ -241,6 +284,8 @@ class Store {
   virtual Result<std::vector<Message>> inbox(const RunId& run) = 0;
   /// Removes a message. Only the owner of the run does that, after the effect of the message is durable.
   virtual Result<void> take(const RunId& run, std::string_view message_id) = 0;
+  /// Returns whether a live writer has sealed the inbox.
+  virtual Result<bool> inbox_sealed(const RunId& run) = 0;
   /// Returns who holds the lock of the run, for people, or nothing if nobody does.
   virtual Result<std::optional<std::string>> owner(const RunId& run) = 0;
   /// Returns the absolute path of a local folder for files of the execution (logs, inputs of steps). Creates it if it
@@ -258,9 +303,14 @@ class Store {
     return nullptr;
   }
 
+  /// Returns a new handle of the limits that all runs of the store share. Must not outlive the store.
+  virtual std::unique_ptr<Limits> limits() = 0;
+  /// Returns a new handle of the index of results that all runs of the store share. Must not outlive the store.
+  virtual std::unique_ptr<ResultCache> result_cache() = 0;
+
   /// Linear in the number of files of the run. Records that are not published yet count as shared_bytes.
   virtual Result<RunFootprint> footprint(const RunId& run) = 0;
-  /// Returns the bytes that belong to no single run: journals and the catalogue.
+  /// Returns the bytes that belong to no single run: journals, the catalogue, limits and the index of results.
   virtual Result<std::uint64_t> shared_bytes() = 0;
   /// Removes the checkpoints that `settings` do not keep. Durable when it returns; saves continue meanwhile. If it is
   /// killed, everything that is kept is intact, and the next prune finishes the work.

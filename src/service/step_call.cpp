@@ -51,7 +51,9 @@ class StepCall {
     PAWL_TRY_ASSIGN(cipher_, world_.store.log_cipher(ledger_.run()));
     PAWL_TRY_ASSIGN(patterns_, SecretPatterns::make(world_.settings.secrets, {}));
     PAWL_TRY_ASSIGN(work_, cipher_ ? world_.files.private_folder(uuid_.text()) : Result<std::string>(folder_));
+    PAWL_TRY(ledger_.reach());
     PAWL_TRY_ASSIGN(const std::unique_ptr<StepLock> lock, take_lock());
+    PAWL_TRY(ledger_.reach());  // a program that holds the run may have begun the step before it saw the lock
     PAWL_TRY_ASSIGN(state, ledger_.load());
     if (is_done(state)) return replay(*state.find(options_.name));  // the previous holder of the lock completed it
     mark_ = fmt::format("PAWL_STEP_LOCK={}@{}", key(), lock->place());

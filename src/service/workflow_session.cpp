@@ -38,7 +38,7 @@ class WorkflowSession {
     services_->resident_bytes = world.resident_bytes;
     services_->waiting = options_.waiting;
     services_->settings = host_.settings;
-    services_->ask = host_.ask;
+    services_->prompt = host_.prompt;
     services_->person = host_.person;
     return {};
   }
@@ -60,21 +60,21 @@ class WorkflowSession {
   Result<void> execute(OpenedRun run) {
     host_.view.begin(run.id, *run.workflow, run.state);
     SessionHooks hooks{.start_processes = host_.world.start_processes};
-    hooks.begun = [this](EventLoop& loop, Execution& execution) {
-      listen([&loop, &execution](int signal) { pass_on(loop, execution, signal); });
+    hooks.begun = [this](EventLoop& loop, Executor& executor) {
+      listen([&loop, &executor](int signal) { pass_on(loop, executor, signal); });
       if (!options_.timeout) return;
-      loop.after(std::chrono::microseconds(*options_.timeout).count(), [this, &execution] {
+      loop.after(std::chrono::microseconds(*options_.timeout).count(), [this, &executor] {
         if (options_.on_timeout) options_.on_timeout();
-        execution.interrupt("the time limit of automatic recoveries");
+        executor.interrupt("the time limit of automatic recoveries");
       });
     };
     hooks.over = [this] {
       listen({});
       host_.view.end();
     };
-    return execute_run(*services_, std::move(run), hooks, [this](const Execution& execution) {
-      if (told_.items) told_.items(count_items(*store_, execution.records()));
-      return how_it_ended(execution);
+    return execute_run(*services_, std::move(run), hooks, [this](const Executor& executor) {
+      if (told_.items) told_.items(count_items(*store_, executor.records()));
+      return how_it_ended(executor);
     });
   }
 
@@ -90,10 +90,10 @@ class WorkflowSession {
     if (listener_) listener_(signal);
   }
 
-  static void pass_on(EventLoop& loop, Execution& execution, int signal) {
-    if (signal == SIGUSR1) return loop.post([&execution] { execution.checkpoint_now(Reason::manual); });
+  static void pass_on(EventLoop& loop, Executor& executor, int signal) {
+    if (signal == SIGUSR1) return loop.post([&executor] { executor.checkpoint_now(Reason::manual); });
     const std::string name = signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
-    loop.post([&execution, name] { execution.interrupt(name); });
+    loop.post([&executor, name] { executor.interrupt(name); });
   }
 
   const SessionHost& host_;

@@ -31,8 +31,8 @@ struct SessionHost {
   ReadFile read_file;
   std::string store_uri;  // for steps; absolute if it is a folder
   Settings settings = {};
-  std::function<GateAnswer(const Gate&)> ask = {};  // a person at a terminal; empty if there is none
-  std::string person = {};                          // the name of that person, recorded with each answer
+  PromptPerson prompt = {};  // asks a person at a terminal; empty if there is none
+  std::string person = {};   // the account of that person, recorded with each answer
 };
 
 struct SessionOptions {

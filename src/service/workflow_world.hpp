@@ -12,6 +12,7 @@
 #include "ports/foreground.hpp"
 #include "ports/local_files.hpp"
 #include "ports/process_runner.hpp"
+#include "ports/terminal.hpp"
 
 namespace pawl {
 
@@ -49,8 +50,9 @@ struct WorkflowWorld {
   /// Called from another thread with the number of the signal: SIGINT, SIGTERM, SIGHUP, SIGUSR1.
   std::function<std::unique_ptr<SignalWatch>(std::function<void(int)> on_signal)> watch_signals = {};
   std::function<Result<Detached>()> detach = {};
-  std::function<void()> leave = {};           // exits the program immediately, as interrupted
-  std::function<std::size_t()> columns = {};  // of the terminal
+  std::function<void()> leave = {};                               // exits the program immediately, as interrupted
+  std::function<std::unique_ptr<Terminal>()> open_terminal = {};  // for questions; may be empty
+  std::function<std::size_t()> columns = {};                      // of the terminal
   std::function<std::size_t()> rows = {};
   std::function<std::uint64_t()> resident_bytes = {};
   Foreground* foreground = nullptr;  // never null for `pawl step`

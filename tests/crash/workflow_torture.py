@@ -7,6 +7,7 @@ After every kill, it checks the records of the run and the files that the steps 
   - the final outputs equal those of an undisturbed run
 
   workflow_torture.py --pawl build/release/pawl [--kills 200] [--signal KILL|INT|TERM|mixed] [--seed N] [--full-disk FOLDER]
+  workflow_torture.py --pawl build/release/pawl --varied [--kills 1000]     thirty varied workflows, see varied_torture.py
 """
 import argparse
 import collections
@@ -19,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import varied_torture
 
 STEP = '''echo "start $PAWL_STEP $PAWL_IDEMPOTENCY_KEY" >> "$LOG"
 sleep 0.0$((RANDOM_MS % 4))
@@ -234,7 +237,16 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--full-disk", help="folder on a small file system for the store, which is filled repeatedly")
     parser.add_argument("--runs", type=int, default=10**9, help="stop after this many completed runs")
-    Torture(parser.parse_args()).run()
+    parser.add_argument("--varied", action="store_true", help="thirty varied workflows, killed in five ways")
+    parser.add_argument("--stores", type=int, default=4, help="with --varied: runs at the same time (default: 4)")
+    parser.add_argument("--only", type=int, help="with --varied: this workflow only, from 0")
+    parser.add_argument("--modes", default="KILL,TERM,STOP+KILL,reaper,both", help="with --varied: ways to kill (default: all)")
+    parser.add_argument("--violations", type=int, default=10, help="with --varied: stop after this many (default: 10)")
+    options = parser.parse_args()
+    options.pawl = os.path.abspath(options.pawl)
+    if options.varied:
+        sys.exit(varied_torture.VariedTorture(options).run())
+    Torture(options).run()
 
 
 main()

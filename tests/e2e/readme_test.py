@@ -31,7 +31,7 @@ PAWL = ROOT / "build/release/pawl"
 # Parts that differ from one machine to the next, as regular expressions.
 VARIABLE = [(r"~\d+ s left", r"~\d+ \S+( \d+ s)? left"), (r"[\d.]+/min", r"[\d.]+/\w+"),
             (r"\b\d+(?:\.\d)? m?s\b", r"\d+(\.\d)? m?s"), (r"[⠁-⣿]", r"[⠁-⣿]"), (r"━+╌*", r"━+╌*"),
-            (r"approved by \w+", r"approved by \S+"), (r" {2,}", r" +")]
+            (r"approved by \S+", r"approved by \S+"), (r" {2,}", r" +")]
 
 
 def blocks(language: str, start: str) -> list[str]:

@@ -296,6 +296,103 @@ def completed(case):
     shutil.rmtree(other)
 
 
+NEST = """\
+    name: nest
+    steps:
+      - { id: first, run: 'echo first >> %(log)s' }
+      - id: outer
+        map: { items: [a, b], parallel: 2 }
+        steps:
+          - { id: before, run: 'echo before ${item} >> %(log)s; echo ${item}', capture: { format: text } }
+          - id: turns
+            loop: { max: 2 }
+            steps:
+              - id: inner
+                map: { items: [0, 1, 2] }
+                steps:
+                  - { id: leaf, run: '%(leaf)s; echo leaf ${index} ${item} >> %(log)s; echo ${item}', capture: { format: json } }
+              - { id: turn, run: 'echo turn ${loop.iteration} >> %(log)s' }
+          - { id: after, run: 'echo ${steps.before.output}', capture: { format: text } }
+      - { id: last, run: 'echo "${steps.outer.output}" > %(log)s.out; echo last >> %(log)s' }
+    """
+
+
+def nested(case):
+    """Maps, loops and children in each other: killed, failed, waiting, with steps that were added and with keys that
+    had no effect. These runs were begun by the engine before the machine."""
+    case.write("killed.yaml", NEST % {"log": "killed.log", "leaf": f'test "$PAWL_STEP" != "outer[1].turns[2].inner[1].leaf" || {{ sleep 0.3; touch killed.on; {GATE}; }}'})
+    kill(start(case, "run", "killed.yaml", "--run-id", "killed", marker="killed.on"))
+    case.write("broken.yaml", NEST % {"log": "broken.log", "leaf": 'test "$PAWL_STEP" != "outer[1].turns[2].inner[1].leaf" || test -e open'})
+    case.pawl("run", "broken.yaml", "--run-id", "broken", status=1)
+    case.write("gates.yaml", """\
+        name: gates
+        steps:
+          - id: items
+            map: { items: [a, b], parallel: 2 }
+            steps:
+              - { id: one, run: 'echo one ${item} >> gates.log' }
+              - { id: ask, approve: 'Continue with ${item}?' }
+              - { id: two, run: 'echo two ${item} >> gates.log' }
+          - id: turns
+            loop: { max: 2 }
+            steps:
+              - { id: again, approve: 'Another turn?' }
+              - { id: turn, run: 'echo turn ${loop.iteration} >> gates.log' }
+        """)
+    case.pawl("run", "gates.yaml", "--run-id", "gates", status=3)
+    case.pawl("approve", "gates", "items[0].ask", "--by", "bob", status=0)
+    case.write("kids.yaml", """\
+        name: kids
+        steps:
+          - { id: first, run: echo first >> kids.log }
+          - { id: kid, workflow: kid.yaml, with: { word: hello } }
+          - { id: last, run: 'echo last ${steps.kid.output.said} >> kids.log' }
+        """)
+    case.write("kid.yaml", "name: kid\nvars: { word: null }\nsteps:\n  - { id: say, run: 'echo say >> kids.log; echo ${vars.word}', capture: { format: text } }\n"
+               "  - { id: grandkid, workflow: grandkid.yaml }\noutputs: { said: '${steps.say.output}' }\n")
+    case.write("grandkid.yaml", "name: grandkid\nsteps:\n  - { id: one, run: echo grandkid >> kids.log }\n  - { id: ask, approve: 'Continue?' }\n"
+               "  - { id: two, run: 'test -e open; echo two >> kids.log' }\n")
+    case.pawl("run", "kids.yaml", "--run-id", "kids", status=3)
+    case.pawl("run", "kids.yaml", "--run-id", "failing", status=3)
+    case.pawl("approve", "failing.kid.grandkid", status=0)
+    case.pawl("resume", "failing", status=1)
+    case.write("grows.yaml", """\
+        name: grows
+        steps:
+          - { id: plan, run: 'echo plan >> grows.log; cat grows.json >> "$PAWL_RESULT"' }
+          - { id: last, run: 'echo last >> grows.log' }
+        """)
+    case.write("grows.json", '{"add_steps": [{"id": "x", "run": "echo x >> grows.log"}, {"id": "y", "run": "test -e open; echo y >> grows.log"}]}\n')
+    case.pawl("run", "grows.yaml", "--run-id", "grows", status=1)
+    case.write("ignored.yaml", """\
+        name: ignored
+        steps:
+          - { id: first, run: echo first >> ignored.log }
+          - id: turns
+            loop: { max: 2 }
+            env: { MODE: fast }
+            working_dir: nowhere
+            steps: [{ id: turn, run: 'echo turn ${loop.iteration} >> ignored.log' }]
+          - { id: ask, approve: 'Continue?', env: { MODE: fast }, working_dir: nowhere }
+          - { id: last, run: echo last >> ignored.log }
+        """)
+    case.pawl("run", "ignored.yaml", "--run-id", "ignored", status=3)
+    case.write("tries.yaml", """\
+        name: tries
+        retry: { attempts: 9, backoff: 1ms }
+        steps:
+          - { id: first, run: 'echo "{\\"cost_usd\\": 1}" >> "$PAWL_RESULT"; test $PAWL_ATTEMPT -gt 2; echo first >> tries.log' }
+          - { id: second, run: 'echo "{\\"cost_usd\\": 1, \\"progress\\": {\\"page\\": 3}}" >> "$PAWL_RESULT"; touch tries.on; %s; echo "second $PAWL_PREVIOUS" >> tries.log' }
+        """ % GATE)
+    process = start(case, "run", "tries.yaml", "--run-id", "tries", marker="tries.on")
+    process.send_signal(signal.SIGUSR1)  # saves what was reported
+    wait_for(lambda: "partial" in case.state("tries")["steps"]["second"], "the report")
+    kill(process)
+    case.write("returned.yaml", NEST % {"log": "returned.log", "leaf": 'test "$PAWL_STEP" != "outer[1].turns[2].inner[1].leaf" || test -e open'})
+    case.pawl("run", "returned.yaml", "--run-id", "returned", status=1)
+    case.pawl("rollback", "returned@step:first", "--accept-rerun", status=0)
+
+
 def encrypted(case):
     """An encrypted store with saves, a large state, a pruned run, a fork, an interrupted workflow and a new key."""
     case.pawl("init", "--encrypt", "--key-file", "store.key", status=0)
@@ -336,12 +433,13 @@ def empty(case):
     case.pawl("init", status=0)
 
 
-STORES = (saves, settled, pruned, forks, erased, erasing, waiting, failed, interrupted, completed, encrypted, compressed, formats, empty)
+STORES = (saves, settled, pruned, forks, erased, erasing, waiting, failed, interrupted, completed, nested, encrypted, compressed, formats, empty)
 
 
 def pack(folder, path):
     """Packs a folder so that the same files give the same bytes."""
     shutil.rmtree(folder / "xdg", ignore_errors=True)
+    (folder / "store/reserve").unlink(missing_ok=True)  # random bytes, made again when they are missing
     subprocess.run(["tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=2026-01-11 14:30Z", "--sparse",
                     "--format=gnu", "-cJf", str(path), "-C", str(folder), "."], check=True, env={**os.environ, "XZ_OPT": "-9e"})
 

@@ -182,6 +182,55 @@ def completed_continue(case):
     case.pawl("--store", os.path.join(case.folder, "other"), "import", "outer.pawl", status=0)
 
 
+NEST_OUTPUT = [{"index": index, "item": item, "status": "completed", "output": item} for index, item in enumerate("ab")]
+
+
+def nest_is_complete(case, log):
+    """The workflow NEST ran to its end: every leaf at least once, and nothing before the nested maps again."""
+    leaves = [f"leaf {index} {index}" for index in range(3)]
+    equal([case.log(log).count(line) for line in ("first", "before a", "before b", "last")], [1, 1, 1, 1])
+    equal(sorted(set(case.log(log))), sorted(["first", "before a", "before b", "last", "turn 1", "turn 2", *leaves]))
+    with open(os.path.join(case.folder, log + ".out")) as out:
+        equal([{key: row[key] for key in NEST_OUTPUT[0]} for row in json.load(out)], NEST_OUTPUT)
+
+
+def nested_continue(case):
+    case.write("open", "")
+    before = case.log("killed.log")
+    resume(case, "killed", workflow="killed.yaml")
+    nest_is_complete(case, "killed.log")
+    again = [line for line in case.log("killed.log")[len(before):] if not line.startswith(("leaf", "turn 2", "last"))]
+    equal(again, [])
+    resume(case, "broken", workflow="broken.yaml")
+    nest_is_complete(case, "broken.log")
+    resume(case, "gates", workflow="gates.yaml", status=3)
+    for step in ("items[1].ask", "turns[1].again", "turns[2].again"):
+        case.pawl("approve", "gates", step, status=0)
+        resume(case, "gates", workflow="gates.yaml", status=0 if step == "turns[2].again" else 3)
+    equal(sorted(case.log("gates.log")), ["one a", "one b", "turn 1", "turn 2", "two a", "two b"])
+    before = sorted(case.log("kids.log"))
+    equal(before, ["first"] * 2 + ["grandkid"] * 2 + ["say"] * 2)
+    case.pawl("approve", "kids.kid.grandkid", status=0)
+    resume(case, "kids", workflow="kids.yaml")
+    resume(case, "failing", workflow="kids.yaml")
+    equal(sorted(case.log("kids.log")), sorted([*before, "two", "two", "last hello", "last hello"]))
+    resume(case, "grows", workflow="grows.yaml")
+    equal(case.log("grows.log"), ["plan", "x", "y", "last"])
+    resume(case, "tries", workflow="tries.yaml")
+    equal(case.log("tries.log"), ["first", 'second {"page":3}'])
+    equal(case.state("tries")["usage"]["usd"], 5.0)
+    before = case.log("returned.log")
+    resume(case, "returned", workflow="returned.yaml")
+    after = case.log("returned.log")[len(before):]
+    equal((after.count("first"), after.count("last"), after.count("turn 2") >= 2), (0, 1, True))
+    case.pawl("approve", "ignored", status=0)
+    said = resume(case, "ignored", workflow="ignored.yaml").stderr
+    equal(case.log("ignored.log"), ["first", "turn 1", "turn 2", "last"])
+    for key in ("env", "working_dir"):  # an error in a new run
+        holds(said, f"'{key}'")
+        holds(case.pawl("check", "ignored.yaml", status=2).stderr, f"'{key}'")
+
+
 def encrypted_continue(case):
     case.write("open", "")
     resume(case, "plain", workflow="plain.yaml")

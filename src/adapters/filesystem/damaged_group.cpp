@@ -5,13 +5,14 @@
 
 #include "adapters/filesystem/line_file.hpp"
 #include "base/json.hpp"
+#include "codec/record_text.hpp"
 
 namespace pawl {
 namespace {
 
-constexpr std::array<std::string_view, 15> kLabels = {"seq",    "parent",     "stored", "v",      "enc",
-                                                      "id",     "at",         "kind",   "status", "reason",
-                                                      "caller", "caller_sum", "stage",  "step",   "meta"};
+constexpr std::array<std::string_view, 16> kLabels = {"seq",   "parent", "stored", "v",      "enc",    "id",
+                                                      "at",    "kind",   "status", "reason", "caller", "caller_sum",
+                                                      "stage", "step",   "also",   "meta"};
 
 /// Reads the labels without the checksum. Returns nothing unless all of them are what Pawl writes: a changed byte must
 /// not turn a named checkpoint into one without a name.
@@ -34,6 +35,11 @@ std::optional<DoubtfulCheckpoint> labels_of(std::string_view text, Sequence expe
   found.info.created = *created;
   found.info.kind = *kind;
   found.info.stage = text_in(labels, "stage");
+  if (const auto also = labels.find("also"); also != labels.end()) {
+    auto more = decode_labels(compact(*also));
+    if (!more) return std::nullopt;
+    found.info.also = std::move(*more);
+  }
   found.info.caller_id = text_in(labels, "caller");
   found.fingerprint = text_in(labels, "caller_sum");
   if (!found.info.caller_id.empty() && found.fingerprint.empty()) return std::nullopt;

@@ -62,7 +62,7 @@ Result<RunFootprint> FilesystemStore::footprint(const RunId& run) {
 
 Result<std::uint64_t> FilesystemStore::shared_bytes() {
   std::uint64_t bytes = 0;
-  for (const std::string_view folder : {layout::kJournals, layout::kRecovery}) {
+  for (const std::string_view folder : {layout::kJournals, layout::kRecovery, layout::kLimits, layout::kCache}) {
     PAWL_TRY_ASSIGN(const std::uint64_t inside, folder_bytes(files_, std::string(folder), 1));
     bytes += inside;
   }

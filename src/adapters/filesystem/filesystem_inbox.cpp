@@ -1,7 +1,9 @@
-// FilesystemStore: messages, owners and local folders.
+// FilesystemStore: messages, owners, local folders, and what all runs share.
 #include <algorithm>
 
 #include "adapters/filesystem/erased_file.hpp"
+#include "adapters/filesystem/filesystem_limits.hpp"
+#include "adapters/filesystem/filesystem_result_cache.hpp"
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/inbox.hpp"
 #include "adapters/filesystem/layout.hpp"
@@ -58,6 +60,13 @@ Result<void> FilesystemStore::take(const RunId& run, std::string_view message_id
   return files_.remove(layout::message(run.text(), message_id));
 }
 
+Result<bool> FilesystemStore::inbox_sealed(const RunId& run) {
+  const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
+  if (!lock && lock.error().code == Code::input_unreadable) return false;
+  if (!lock) return std::unexpected(lock.error());
+  return (*lock)->locked_elsewhere(layout::kSealByte);
+}
+
 Result<std::optional<std::string>> FilesystemStore::owner(const RunId& run) {
   const auto lock = files_.open(layout::run_lock(run.text()), OpenMode::read);
   if (!lock && lock.error().code == Code::input_unreadable) return std::optional<std::string>();
@@ -89,6 +98,12 @@ Result<std::shared_ptr<LogCipher>> FilesystemStore::log_cipher(const RunId& run)
   if (!record.encrypted) return nullptr;
   PAWL_TRY_ASSIGN(RunCodec codec, keys_.codec(run.text(), record));
   return std::make_shared<RunLogCipher>(std::move(codec), *environment_.random);
+}
+
+std::unique_ptr<Limits> FilesystemStore::limits() { return make_filesystem_limits(files_, *environment_.clock); }
+
+std::unique_ptr<ResultCache> FilesystemStore::result_cache() {
+  return make_filesystem_result_cache(files_, *environment_.random);
 }
 
 Result<std::string> FilesystemStore::local_folder(const RunId& run) {

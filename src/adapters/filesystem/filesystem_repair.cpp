@@ -328,6 +328,7 @@ Result<void> FilesystemStore::save_again(const std::map<std::string, Restored>& 
     request.name = restored.info.name;
     request.stage = restored.info.stage;
     request.step = restored.info.step;
+    request.also = restored.info.also;
     request.metadata = restored.info.metadata;
     request.duplicates = Duplicates::write;
     PAWL_TRY(writer->save(request));

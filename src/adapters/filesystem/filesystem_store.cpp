@@ -329,9 +329,13 @@ Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock)
   constexpr int kLooksMax = 3;
   std::int64_t step_us = 1'000;
   int looks = 0;
+  bool claimed = false;
   for (std::int64_t waited_us = 0;; waited_us += step_us, step_us = std::min(2 * step_us, kStepMaxUs)) {
     PAWL_TRY_ASSIGN(const bool locked, run_lock.try_lock(layout::kWriterByte));
-    if (locked) return run_lock.write_at(0, encode_owner(environment_.owner));
+    if (locked) {
+      if (claimed) static_cast<void>(run_lock.unlock(layout::kClaimByte));
+      return run_lock.write_at(0, encode_owner(environment_.owner));
+    }
     std::int64_t wait_us = options_.lock_wait_us;
     if (waited_us >= wait_us) {
       // A pruner needs the lock only for a moment. It may have released both bytes since the attempt above.
@@ -341,6 +345,7 @@ Result<void> FilesystemStore::take_writer_lock(const RunId& run, File& run_lock)
       if (!closing) continue;
       wait_us = kLockWaitUs;
     }
+    if (!claimed) claimed = run_lock.try_lock_shared(layout::kClaimByte).value_or(false);
     environment_.clock->sleep_us(std::min(step_us, wait_us - waited_us));
   }
   PAWL_TRY_ASSIGN(const std::string owner, run_lock.read_at(0, kWatermarkOffset));

@@ -42,6 +42,7 @@ class FilesystemStore final : public Store {
   ~FilesystemStore() override;
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
+  Result<std::unique_ptr<RunClaim>> claim(const RunId& run) override;
   Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
                                           const RunOptions& options) override;
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override;
@@ -56,10 +57,13 @@ class FilesystemStore final : public Store {
   Result<std::string> post(const RunId& run, std::string_view body) override;
   Result<std::vector<Message>> inbox(const RunId& run) override;
   Result<void> take(const RunId& run, std::string_view message_id) override;
+  Result<bool> inbox_sealed(const RunId& run) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   Result<std::string> local_folder(const RunId& run) override;
   Result<std::vector<std::string>> held_locks(const RunId& run) override;
   Result<std::shared_ptr<LogCipher>> log_cipher(const RunId& run) override;
+  std::unique_ptr<Limits> limits() override;
+  std::unique_ptr<ResultCache> result_cache() override;
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;
   Result<PruneReport> prune(const RunId& run, const RetentionSettings& settings, PruneMode mode) override;

@@ -31,6 +31,8 @@ constexpr std::string_view kArrivingLock = "import.lock";
 constexpr std::string_view kFailures = "recovery/failures.jsonl";
 constexpr std::string_view kCatalogue = "catalogue.db";
 constexpr std::string_view kReserve = "reserve";  // space that is given up when the disk is full
+constexpr std::string_view kLimits = "limits";    // may be deleted while no run is executed
+constexpr std::string_view kCache = "cache";      // may be deleted at any time
 constexpr std::string_view kClockNote = "clock.json";
 constexpr std::string_view kCatalogueLock = "catalogue.lock";
 
@@ -39,7 +41,9 @@ constexpr std::uint64_t kWriterByte = 0;
 constexpr std::uint64_t kPublisherByte = 1;
 constexpr std::uint64_t kBlobByte = 2;    // a record that refers to a blob is being written, or blobs are being removed
 constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
+constexpr std::uint64_t kSealByte = 5;    // the writer is ending the run and reads its inbox for the last time
 constexpr std::uint64_t kClosingByte = 4;  // the pruner holds the writer's byte for a moment
+constexpr std::uint64_t kClaimByte = 5;    // somebody waits for the writer's byte; shared
 
 constexpr std::string_view kMergeLock = "journal/merge.lock";  // held by the process that merges journals
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
@@ -90,6 +94,13 @@ inline std::string events(std::string_view id, std::string_view day) {
 inline std::string blobs(std::string_view id) { return fmt::format("runs/{}/blobs", id); }
 inline std::string blob(std::string_view id, std::string_view name) {
   return fmt::format("runs/{}/blobs/{}", id, name);
+}
+
+inline std::string limit(std::string_view name) { return fmt::format("limits/{}", name); }
+/// `key` is a hash as 64 hexadecimal digits.
+inline std::string cache_folder(std::string_view key) { return fmt::format("cache/{}", key.substr(0, 2)); }
+inline std::string cache_entry(std::string_view key) {
+  return fmt::format("cache/{}/{}.json", key.substr(0, 2), key.substr(2));
 }
 
 inline std::string inbox(std::string_view id) { return fmt::format("runs/{}/inbox", id); }

@@ -11,6 +11,7 @@
 #include "adapters/filesystem/pruned_file.hpp"
 #include "base/confined.hpp"
 #include "domain/erasure.hpp"
+#include "domain/labels.hpp"
 
 namespace pawl {
 namespace {
@@ -25,18 +26,6 @@ std::string describe_which(const Which& which) {
     case Which::By::sequence: return std::to_string(which.sequence.value);
   }
   return {};
-}
-
-bool fits(const CheckpointInfo& info, const Which& which) {
-  switch (which.by) {
-    case Which::By::name: return info.name == which.label;
-    case Which::By::stage: return info.stage == which.label;
-    case Which::By::step: return info.step == which.label;
-    case Which::By::uuid: return info.id == which.uuid;
-    case Which::By::latest: return true;
-    case Which::By::sequence: return info.sequence == which.sequence;
-  }
-  return false;
 }
 
 }  // namespace

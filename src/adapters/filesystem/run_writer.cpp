@@ -1,6 +1,7 @@
 #include "adapters/filesystem/run_writer.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "adapters/filesystem/layout.hpp"
 #include "adapters/filesystem/run_log_cipher.hpp"
@@ -19,7 +20,7 @@ constexpr std::int64_t kBlobWaitUs = 5'000'000;
 constexpr std::int64_t kBlobStepUs = 200;
 
 /// Returns the minimum encoded size.
-std::uint64_t size_of(const std::vector<Splice>& splices) {
+std::uint64_t size_of(std::span<const Splice> splices) {
   std::uint64_t size = 2;
   for (const Splice& splice : splices) size += splice.inserted.size() + 8;
   return size;
@@ -67,9 +68,9 @@ Result<void> FilesystemRunWriter::set_damage_aside() {
   return {};
 }
 
-Result<std::string> FilesystemRunWriter::fingerprint_of(const SaveRequest& request) {
+Result<std::string> FilesystemRunWriter::fingerprint_of(const SaveRequest& request, std::uint64_t body) {
   if (request.caller_id.empty()) return std::string();
-  PAWL_TRY_ASSIGN(const std::uint64_t fingerprint, codec_.fingerprint(body_fingerprint(request)));
+  PAWL_TRY_ASSIGN(const std::uint64_t fingerprint, codec_.fingerprint(body));
   return fmt::format("{:016x}", fingerprint);
 }
 
@@ -177,6 +178,16 @@ Result<std::shared_ptr<LogCipher>> FilesystemRunWriter::log_cipher() {
   return std::make_shared<RunLogCipher>(codec_, *store_.environment_.random);
 }
 
+std::string FilesystemRunWriter::last_state() const {
+  const Lock guard(mutex_);
+  return exists_ ? head_.state : std::string();
+}
+
+bool FilesystemRunWriter::is_wanted() const {
+  const Lock guard(mutex_);
+  return lock_ && lock_->locked_elsewhere(layout::kClaimByte).value_or(false);
+}
+
 std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) const {
   const Lock guard(mutex_);
   return exists_ ? appended_elements(head_.state, body) : std::nullopt;
@@ -185,6 +196,23 @@ std::optional<Appended> FilesystemRunWriter::appended(std::string_view body) con
 Result<void> FilesystemRunWriter::flush() {
   PAWL_TRY(store_.process_.refuse_copy());
   return store_.committer_->flush();
+}
+
+Result<void> FilesystemRunWriter::seal_inbox() {
+  PAWL_TRY(store_.process_.refuse_copy());
+  const Lock guard(mutex_);
+  if (!lock_) return fail(Code::handle_failed, "run '{}' can't be sealed after a failed save", run_.text());
+  PAWL_TRY_ASSIGN(const bool locked, lock_->try_lock(layout::kSealByte));
+  if (locked) return {};
+  return fail(
+      Error{Code::run_busy, "another process has locked the inbox", layout::run_lock(run_.text()), "try again", 0});
+}
+
+Result<void> FilesystemRunWriter::unseal_inbox() {
+  PAWL_TRY(store_.process_.refuse_copy());
+  const Lock guard(mutex_);
+  if (!lock_) return {};
+  return lock_->unlock(layout::kSealByte);
 }
 
 Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_earlier(const std::string& caller_id) {
@@ -208,39 +236,67 @@ Result<std::optional<FilesystemRunWriter::Earlier>> FilesystemRunWriter::find_ea
   return std::optional(std::move(earlier));
 }
 
+SaveFacts FilesystemRunWriter::facts(const std::optional<Earlier>& earlier, std::string_view fingerprint) const {
+  return {.run = run_,
+          .head = exists_ ? &head_.latest : nullptr,
+          .head_state = head_.state,
+          .earlier = earlier ? &earlier->info : nullptr,
+          .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint,
+          .state_bytes_max = store_.options_.state_bytes_max,
+          .head_is_shared = !recorded_};
+}
+
 Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
   PAWL_TRY(store_.process_.refuse_copy());
   PAWL_TRY(store_.refuse_stuck(run_.text()));
   Lock lock(mutex_);
   PAWL_TRY(ensure_key());
-  PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request));
+  const std::uint64_t body = request.caller_id.empty() ? 0 : body_fingerprint(request);
+  PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request, body));
   PAWL_TRY_ASSIGN(const auto earlier, find_earlier(request.caller_id));
-  const SaveFacts facts{.run = run_,
-                        .head = exists_ ? &head_.latest : nullptr,
-                        .head_state = head_.state,
-                        .earlier = earlier ? &earlier->info : nullptr,
-                        .earlier_has_same_body = earlier && earlier->fingerprint == fingerprint,
-                        .state_bytes_max = store_.options_.state_bytes_max,
-                        .head_is_shared = !recorded_};
-  PAWL_TRY_ASSIGN(SaveDecision decision, decide_save(request, facts));
+  const SaveFacts known = facts(earlier, fingerprint);
+  PAWL_TRY_ASSIGN(SaveDecision decision, decide_save(request, known));
   if (const auto* saved = std::get_if<Saved>(&decision);
       saved != nullptr && saved->outcome == Saved::Outcome::unchanged && head_.behind_damage()) {
     SaveRequest forced = request;  // the last checkpoint is damaged and must not be returned as the result
     forced.duplicates = Duplicates::write;
-    PAWL_TRY_ASSIGN(decision, decide_save(forced, facts));
+    PAWL_TRY_ASSIGN(decision, decide_save(forced, known));
   }
   if (const auto* saved = std::get_if<Saved>(&decision)) {
     lock.unlock();
     return answer(*saved);
   }
+  const std::string_view state = state_to_write(request, std::get<WriteState>(decision));
+  return write(request, {.text = state, .size = state.size()}, std::move(fingerprint), lock);
+}
+
+Result<Saved> FilesystemRunWriter::save_change(const SaveRequest& request, std::span<const Splice> change) {
+  PAWL_TRY(store_.process_.refuse_copy());
+  PAWL_TRY(store_.refuse_stuck(run_.text()));
+  Lock lock(mutex_);
+  PAWL_TRY(ensure_key());
+  const std::uint64_t body = request.caller_id.empty() ? 0 : change_fingerprint(request, change);
+  PAWL_TRY_ASSIGN(std::string fingerprint, fingerprint_of(request, body));
+  PAWL_TRY_ASSIGN(const auto earlier, find_earlier(request.caller_id));
+  PAWL_TRY_ASSIGN(const ChangeDecision decision, decide_change(request, change, facts(earlier, fingerprint)));
+  const bool damaged =
+      decision.answer && decision.answer->outcome == Saved::Outcome::unchanged && head_.behind_damage();
+  if (decision.answer && !damaged) {
+    lock.unlock();
+    return answer(*decision.answer);
+  }
+  return write(request, {.change = change, .size = decision.state_bytes}, std::move(fingerprint), lock);
+}
+
+Result<Saved> FilesystemRunWriter::write(const SaveRequest& request, NextState next, std::string fingerprint,
+                                         Lock& lock) {
   PAWL_TRY(set_damage_aside());
   if (head_.latest.sequence.value >= kSequenceMax) {
     return fail(Error{Code::store_damaged,
                       fmt::format("the newest checkpoint of run '{}' has the highest possible number", run_.text()),
                       layout::checkpoints(run_.text()), "restore the run's folder from a backup", 0});
   }
-  const std::string_view state = state_to_write(request, std::get<WriteState>(decision));
-  PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, state, fingerprint));
+  PAWL_TRY_ASSIGN(const Draft draft, draft_checkpoint(request, next, fingerprint));
   std::uint32_t count = 0;
   auto body = encode_records(request, draft, count);
   if (!body) {
@@ -248,7 +304,7 @@ Result<Saved> FilesystemRunWriter::save(const SaveRequest& request) {
     return std::unexpected(body.error());
   }
   Saved saved{draft.info.sequence, draft.info.id, draft.info.checksum, Saved::Outcome::written};
-  advance(request, state, draft, std::move(fingerprint));
+  advance(request, next, draft, std::move(fingerprint));
   return hand_over(std::move(saved), draft, std::move(*body), count, lock);
 }
 
@@ -288,22 +344,31 @@ Result<Saved> FilesystemRunWriter::hand_over(Saved saved, const Draft& draft, st
 }
 
 /// Returns the difference to the last state if it is smaller than the state.
-FilesystemRunWriter::Form FilesystemRunWriter::form_of(std::string_view state) const {
-  const std::vector<Splice> splices = diff_text(head_.state, state);
+FilesystemRunWriter::Form FilesystemRunWriter::form_of(const NextState& next) const {
+  const std::vector<Splice> found = next.change ? std::vector<Splice>() : diff_text(head_.state, next.text);
+  const std::span<const Splice> splices = next.change.value_or(found);
   // A difference of nearly the same size is not worth a chain, nor the work of encoding it.
-  const std::uint64_t saving = state.size() / 8;
-  if (size_of(splices) >= state.size() - saving) return {};
+  const std::uint64_t saving = next.size / 8;
+  if (size_of(splices) >= next.size - saving) return {};
   Form form{Payload::diff, encode_splices(splices), {}};
-  if (form.payload.size() >= state.size()) return {};
+  if (form.payload.size() >= next.size) return {};
   return form;
 }
 
-Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request,
-                                                                         std::string_view state,
+/// Replaces a change by the whole text of the state.
+void FilesystemRunWriter::apply(NextState& next) const {
+  if (!next.change) return;
+  next.changed = head_.state;
+  apply_change(next.changed, *next.change);
+  next.text = next.changed;
+  next.change.reset();
+}
+
+Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const SaveRequest& request, NextState& next,
                                                                          std::string_view fingerprint) {
   Draft draft;
   CheckpointInfo& info = draft.info;
-  info = pawl::draft_checkpoint(request, state,
+  info = pawl::draft_checkpoint(request, next.size,
                                 {.latest = head_.latest.sequence,
                                  .previous = exists_ ? head_.latest.created : head_.run.created,
                                  .now = store_.environment_.clock->now(),
@@ -311,13 +376,15 @@ Result<FilesystemRunWriter::Draft> FilesystemRunWriter::draft_checkpoint(const S
 
   Form form;
   const FilesystemOptions& options = store_.options_;
-  const std::uint64_t room = std::max<std::uint64_t>(state.size(), options.differences_floor_bytes);
+  const std::uint64_t room = std::max<std::uint64_t>(next.size, options.differences_floor_bytes);
   const bool alone =
       !exists_ || head_.differences >= options.differences_max || head_.base_is_kept || head_.behind_damage();
-  if (!alone) form = form_of(state);
-  const std::uint64_t line_bytes = form.kind == Payload::diff ? form.payload.size() : state.size();
+  if (!alone) form = form_of(next);
+  const std::uint64_t line_bytes = form.kind == Payload::diff ? form.payload.size() : next.size;
   draft.own_file = alone || head_.differences_bytes + line_bytes > room;
   if (draft.own_file) form = {};
+  if (form.kind != Payload::diff) apply(next);
+  const std::string_view state = next.text;
   PAWL_TRY_ASSIGN(
       const std::string metadata,
       codec_.stored_metadata(info.metadata, {RecordPlace::Kind::metadata, info.sequence.value, info.parent.value, {}},
@@ -497,7 +564,7 @@ Result<std::string> FilesystemRunWriter::encode_events(const SaveRequest& reques
 
 /// Makes this save the head of the run, though it is not durable yet. Later saves build on it; if it fails, the
 /// committer's epoch makes all of them fail.
-void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view state, const Draft& draft,
+void FilesystemRunWriter::advance(const SaveRequest& request, NextState& next, const Draft& draft,
                                   std::string fingerprint) {
   head_.event_number += request.events.size();
   head_.aside_sum.clear();
@@ -513,7 +580,13 @@ void FilesystemRunWriter::advance(const SaveRequest& request, std::string_view s
     store_.mark_saved(run_.text(), draft.info.sequence);
   }
   head_.latest = draft.info;
-  head_.state.assign(state);
+  if (next.change) {
+    apply_change(head_.state, *next.change);
+  } else if (!next.changed.empty()) {
+    head_.state = std::move(next.changed);
+  } else {
+    head_.state.assign(next.text);
+  }
   exists_ = true;
   recorded_ = true;
   // A rollback frees the ids of later saves.

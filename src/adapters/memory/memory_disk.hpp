@@ -4,7 +4,10 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
+#include "adapters/memory/memory_limits.hpp"
+#include "adapters/memory/memory_result_cache.hpp"
 #include "ports/environment.hpp"
 #include "ports/store.hpp"
 
@@ -41,6 +44,10 @@ struct MemoryDisk {
   std::filesystem::path folder;     // guarded by mutex; for files of executions; empty until requested
   std::map<RunId, MemoryRun> runs;  // guarded by mutex; contains a run from its first save on
   std::map<RunId, Owner> writers;   // guarded by mutex
+  std::set<RunId> sealed;           // inboxes; guarded by mutex
+  const std::shared_ptr<MemoryLimitsData> limits = make_memory_limits_data();
+  const std::shared_ptr<MemoryCacheData> cache = std::make_shared<MemoryCacheData>();
+  std::multiset<RunId> claims;      // guarded by mutex
 };
 
 }  // namespace pawl

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
-#include "adapters/memory/memory_disk.hpp"
+#include "adapters/memory/memory_claim.hpp"
 #include "base/hash.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/erasure.hpp"
 #include "domain/event_types.hpp"
+#include "domain/labels.hpp"
 #include "domain/save_rules.hpp"
 
 namespace pawl {
@@ -23,18 +24,6 @@ Result<MemoryRun*> find_run(MemoryDisk& disk, const RunId& run) {
   if (found == disk.runs.end()) return fail(Code::run_not_found, "there is no run '{}'", run.text());
   if (found->second.erased) return fail(erased_error(run.text(), *found->second.erased));
   return &found->second;
-}
-
-bool fits(const CheckpointInfo& info, const Which& which) {
-  switch (which.by) {
-    case Which::By::latest: return true;
-    case Which::By::sequence: return info.sequence == which.sequence;
-    case Which::By::name: return info.name == which.label;
-    case Which::By::stage: return info.stage == which.label;
-    case Which::By::step: return info.step == which.label;
-    case Which::By::uuid: return info.id == which.uuid;
-  }
-  return false;
 }
 
 /// Returns the newest checkpoint that matches.
@@ -69,13 +58,33 @@ class MemoryWriter final : public RunWriter {
   ~MemoryWriter() override {
     const std::scoped_lock lock(disk_->mutex);
     disk_->writers.erase(new_run_.info.id);
+    disk_->sealed.erase(new_run_.info.id);
   }
 
   Result<Saved> save(const SaveRequest& request) override;
+  Result<Saved> save_change(const SaveRequest& request, std::span<const Splice> change) override;
   Result<void> flush() override { return {}; }
+  Result<void> seal_inbox() override {
+    const std::scoped_lock lock(disk_->mutex);
+    disk_->sealed.insert(new_run_.info.id);
+    return {};
+  }
+  Result<void> unseal_inbox() override {
+    const std::scoped_lock lock(disk_->mutex);
+    disk_->sealed.erase(new_run_.info.id);
+    return {};
+  }
   [[nodiscard]] RunInfo info() const override {
     const std::scoped_lock lock(disk_->mutex);
     return current().info;
+  }
+  [[nodiscard]] bool is_wanted() const override {
+    const std::scoped_lock lock(disk_->mutex);
+    return disk_->claims.contains(new_run_.info.id);
+  }
+  [[nodiscard]] std::string last_state() const override {
+    const std::scoped_lock lock(disk_->mutex);
+    return current().checkpoints.empty() ? std::string() : current().checkpoints.back().state;
   }
 
  private:
@@ -84,7 +93,8 @@ class MemoryWriter final : public RunWriter {
     const auto found = disk_->runs.find(new_run_.info.id);
     return found == disk_->runs.end() ? new_run_ : found->second;
   }
-  [[nodiscard]] Saved write(const SaveRequest& request, std::string state);
+  [[nodiscard]] SaveFacts facts(const SaveRequest& request, std::uint64_t fingerprint) const;
+  [[nodiscard]] Saved write(const SaveRequest& request, std::string state, std::uint64_t fingerprint);
 
   const Environment environment_;
   const std::shared_ptr<MemoryDisk> disk_;
@@ -101,9 +111,9 @@ void add_entry(MemoryRun& run, AuditEntry entry) {
   run.audit.push_back(std::move(entry));
 }
 
-Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
+Saved MemoryWriter::write(const SaveRequest& request, std::string state, std::uint64_t fingerprint) {
   MemoryRun& run = disk_->runs.try_emplace(new_run_.info.id, new_run_).first->second;
-  CheckpointInfo info = draft_checkpoint(request, state,
+  CheckpointInfo info = draft_checkpoint(request, state.size(),
                                          {.latest = run.info.latest,
                                           .previous = run.info.updated,
                                           .now = environment_.clock->now(),
@@ -130,12 +140,11 @@ Saved MemoryWriter::write(const SaveRequest& request, std::string state) {
                               .data = event.data});
   }
   add_entry(run, AuditEntry{.type = event_type::kCheckpointSaved, .payload = info.checksum});
-  run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), body_fingerprint(request), false});
+  run.checkpoints.push_back(MemoryCheckpoint{info, std::move(state), fingerprint, false});
   return Saved{info.sequence, info.id, info.checksum, Saved::Outcome::written};
 }
 
-Result<Saved> MemoryWriter::save(const SaveRequest& request) {
-  const std::scoped_lock lock(disk_->mutex);
+SaveFacts MemoryWriter::facts(const SaveRequest& request, std::uint64_t fingerprint) const {
   const MemoryRun& run = current();
   SaveFacts facts{
       .run = run.info.id, .head = nullptr, .head_state = {}, .earlier = nullptr, .earlier_has_same_body = false};
@@ -149,11 +158,28 @@ Result<Saved> MemoryWriter::save(const SaveRequest& request) {
     if (request.caller_id.empty() || checkpoint.info.caller_id != request.caller_id) continue;
     if (is_undone(checkpoint.info.sequence, run.events)) continue;
     facts.earlier = &checkpoint.info;
-    facts.earlier_has_same_body = checkpoint.body_fingerprint == body_fingerprint(request);
+    facts.earlier_has_same_body = checkpoint.body_fingerprint == fingerprint;
   }
-  PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts));
+  return facts;
+}
+
+Result<Saved> MemoryWriter::save(const SaveRequest& request) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::uint64_t fingerprint = body_fingerprint(request);
+  PAWL_TRY_ASSIGN(const SaveDecision decision, decide_save(request, facts(request, fingerprint)));
   if (const Saved* answered = std::get_if<Saved>(&decision)) return *answered;
-  return write(request, std::string(state_to_write(request, std::get<WriteState>(decision))));
+  return write(request, std::string(state_to_write(request, std::get<WriteState>(decision))), fingerprint);
+}
+
+Result<Saved> MemoryWriter::save_change(const SaveRequest& request, std::span<const Splice> change) {
+  const std::scoped_lock lock(disk_->mutex);
+  const std::uint64_t fingerprint = change_fingerprint(request, change);
+  const SaveFacts known = facts(request, fingerprint);
+  PAWL_TRY_ASSIGN(const ChangeDecision decision, decide_change(request, change, known));
+  if (decision.answer) return *decision.answer;
+  std::string state(known.head_state);
+  apply_change(state, change);
+  return write(request, std::move(state), fingerprint);
 }
 
 std::string describe_owner(const Owner& owner) {
@@ -250,6 +276,10 @@ Result<std::unique_ptr<RunWriter>> MemoryStore::open_run(const RunId& run, const
       std::make_unique<MemoryWriter>(environment_, disk_, MemoryRun{.info = new_info(run, options, environment_)});
   disk_->writers.emplace(run, environment_.owner);
   return writer;
+}
+
+Result<std::unique_ptr<RunClaim>> MemoryStore::claim(const RunId& run) {
+  return std::make_unique<MemoryClaim>(disk_, run);
 }
 
 Result<std::unique_ptr<RunWriter>> MemoryStore::fork(const RunId& parent, Sequence at, const RunId& run,
@@ -478,12 +508,21 @@ Result<void> MemoryStore::take(const RunId& run, std::string_view message_id) {
   return {};
 }
 
+Result<bool> MemoryStore::inbox_sealed(const RunId& run) {
+  const std::scoped_lock lock(disk_->mutex);
+  return disk_->sealed.contains(run);
+}
+
 Result<std::optional<std::string>> MemoryStore::owner(const RunId& run) {
   const std::scoped_lock lock(disk_->mutex);
   const auto writer = disk_->writers.find(run);
   if (writer == disk_->writers.end()) return std::optional<std::string>();
   return std::optional(describe_owner(writer->second));
 }
+
+std::unique_ptr<Limits> MemoryStore::limits() { return make_memory_limits(disk_->limits); }
+
+std::unique_ptr<ResultCache> MemoryStore::result_cache() { return make_memory_result_cache(disk_->cache); }
 
 Result<std::string> MemoryStore::local_folder(const RunId& run) {
   const std::scoped_lock lock(disk_->mutex);

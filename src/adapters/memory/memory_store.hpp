@@ -18,6 +18,7 @@ class MemoryStore : public Store {
   explicit MemoryStore(Environment environment, std::shared_ptr<MemoryDisk> disk = make_memory_disk());
 
   Result<std::unique_ptr<RunWriter>> open_run(const RunId& run, const RunOptions& options) override;
+  Result<std::unique_ptr<RunClaim>> claim(const RunId& run) override;
   Result<std::unique_ptr<RunWriter>> fork(const RunId& parent, Sequence at, const RunId& run,
                                           const RunOptions& options) override;
   Result<std::vector<ForkInfo>> forks_of(const RunId& run) override;
@@ -34,10 +35,13 @@ class MemoryStore : public Store {
   Result<std::string> post(const RunId& run, std::string_view body) override;
   Result<std::vector<Message>> inbox(const RunId& run) override;
   Result<void> take(const RunId& run, std::string_view message_id) override;
+  Result<bool> inbox_sealed(const RunId& run) override;
   Result<std::optional<std::string>> owner(const RunId& run) override;
   /// Returns a temporary folder, which is removed with the last handle of the disk.
   Result<std::string> local_folder(const RunId& run) override;
 
+  std::unique_ptr<Limits> limits() override;
+  std::unique_ptr<ResultCache> result_cache() override;
   /// Does not count local folders.
   Result<RunFootprint> footprint(const RunId& run) override;
   Result<std::uint64_t> shared_bytes() override;

@@ -46,6 +46,19 @@ void reap_children() {
   }
 }
 
+/// Asks for every possible process ID whether it is a child. For a machine without procfs.
+std::vector<pid_t> children_by_number() {
+  constexpr pid_t kProcessIdMax = 4'194'304;  // the kernel's largest
+  constexpr int kLook = WNOHANG | WNOWAIT | WEXITED;
+  std::vector<pid_t> found;
+  siginfo_t info{};
+  if (::waitid(P_ALL, 0, &info, kLook) < 0) return found;  // there are none
+  for (pid_t pid = 2; pid <= kProcessIdMax; ++pid) {
+    if (::waitid(P_PID, static_cast<id_t>(pid), &info, kLook) == 0) found.push_back(pid);
+  }
+  return found;
+}
+
 }  // namespace
 
 void adopt_orphans() { static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)); }
@@ -54,7 +67,7 @@ void adopt_orphans() { static_cast<void>(::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0
 std::vector<pid_t> own_children() {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc"), ::closedir);
-  if (folder == nullptr) return found;
+  if (folder == nullptr || parent_of_process("self") == 0) return children_by_number();
   const pid_t self = ::getpid();
   // NOLINTNEXTLINE(concurrency-mt-unsafe): a folder stream of its own
   while (const dirent* entry = ::readdir(folder.get())) {

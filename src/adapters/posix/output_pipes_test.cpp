@@ -145,6 +145,7 @@ TEST_F(OutputPipesTest, TooManyOpenFilesAreTheEndOfACommand) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   const ProcessEnd end = end_of(1);
   EXPECT_EQ(end.how, How::not_started);
+  EXPECT_EQ(end.fault, Fault::machine);
   EXPECT_NE(end.error.find("too many commands are running at once"), std::string::npos) << end.error;
   EXPECT_EQ(run(shell("echo fine")).exit_code, 0);
   EXPECT_EQ(out(), "fine\n");

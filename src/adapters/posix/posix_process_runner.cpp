@@ -171,10 +171,25 @@ std::string start_failure_text(StartStep step, std::string_view detail, int os_e
   return fmt::format("can't create a process: {}", os_text(os_error));
 }
 
+Fault fault_of_start(StartStep step, int os_error) {
+  switch (step) {
+    case StartStep::count:
+    case StartStep::process:
+    case StartStep::streams: return Fault::machine;
+    case StartStep::folder:
+    case StartStep::program: return fault_of_errno(os_error);
+    case StartStep::text:
+    case StartStep::size:
+    case StartStep::none: break;
+  }
+  return Fault::work;
+}
+
 ProcessEnd end_of(const ReaperReport& report, std::string_view detail) {
   ProcessEnd end;
   if (report.failed != StartStep::none) {
     end.how = ProcessEnd::How::not_started;
+    end.fault = fault_of_start(report.failed, report.os_error);
     end.error = start_failure_text(report.failed, detail, report.os_error);
     return end;
   }
@@ -229,10 +244,10 @@ void allow_many_descriptors() {
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
 }
 
-ProcessEnd lost_end(ProcessEnd::How how) {
+ProcessEnd end_without_reaper(ProcessEnd::How how) {
   ProcessEnd end;
   end.how = how;
-  end.signal = how == ProcessEnd::How::killed ? SIGKILL : 0;
+  end.fault = Fault::machine;
   end.error = "the reaper process, which starts and stops commands, has died";
   return end;
 }
@@ -408,7 +423,7 @@ void PosixProcessRunner::tell_refused() {
     const Lock lock(mutex_);
     refused.swap(refused_);
   }
-  for (const Number number : refused) tell(number, lost_end(ProcessEnd::How::not_started));
+  for (const Number number : refused) tell(number, end_without_reaper(ProcessEnd::How::not_started));
 }
 
 /// The reaper has closed its end. Reports the commands that the reaper can't report any more.
@@ -420,7 +435,7 @@ void PosixProcessRunner::outlive_reaper() {
     reaper_gone_ = true;
     lost.swap(running_);
   }
-  for (const Number number : lost) tell(number, lost_end(ProcessEnd::How::killed));
+  for (const Number number : lost) tell(number, end_without_reaper(ProcessEnd::How::lost));
 }
 
 }  // namespace pawl

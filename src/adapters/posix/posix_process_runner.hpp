@@ -18,7 +18,8 @@
 namespace pawl {
 
 /// The callback may call the runner. If the reaper itself is killed, the commands die with it and are reported as
-/// killed. Only end_all finds what they left behind, and nothing more is started.
+/// lost. Only end_all finds what they left behind, and nothing more is started: later commands are reported as not
+/// started by the fault of the machine.
 ///
 /// The reaper is a child of this program that wait() and waitpid(-1) do not see and that sends no SIGCHLD.
 /// It starts as a copy-on-write copy of this program's memory. The reported memory peak of a command is therefore

@@ -1,6 +1,8 @@
 #include "adapters/posix/posix_process_runner.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include "adapters/posix/runner_fixture.hpp"
 
@@ -33,6 +35,7 @@ TEST_F(PosixProcessRunnerTest, WhatStopsACommandFromStartingIsItsEnd) {
   const auto fails_with = [&](const ProcessSpec& command, const std::string& text) {
     const ProcessEnd end = run(command);
     EXPECT_EQ(end.how, How::not_started) << text;
+    EXPECT_EQ(end.fault, Fault::work) << text;
     EXPECT_NE(end.error.find(text), std::string::npos) << end.error;
   };
   fails_with(spec({"no-such-program-here"}), "program 'no-such-program-here' not found in PATH");
@@ -301,12 +304,14 @@ TEST_F(PosixProcessRunnerTest, WhenTheReaperIsKilledCommandsDieAndTheRestIsFound
   const pid_t direct = pid_in("direct");
   ::kill(runner_->reaper_pid(), SIGKILL);
   const ProcessEnd end = end_of(1);
-  EXPECT_EQ(end.how, How::killed);
+  EXPECT_EQ(end.how, How::lost);
   EXPECT_NE(end.error.find("reaper"), std::string::npos);
   EXPECT_TRUE(eventually([&] { return !is_alive(direct); }));
   EXPECT_TRUE(is_alive(daemon));
 
-  EXPECT_EQ(run(spec({"true"})).how, How::not_started);
+  const ProcessEnd refused = run(spec({"true"}));
+  EXPECT_EQ(refused.how, How::not_started);
+  EXPECT_EQ(refused.fault, Fault::machine);
 
   EXPECT_TRUE(end_processes_with("PAWL_TEST=" + root_ + "x", 1000).empty());
   EXPECT_TRUE(end_processes_with("PAWL_TEST=", 1000).empty());
@@ -326,6 +331,59 @@ TEST_F(PosixProcessRunnerTest, EndAllSparesCommandsWithoutTheEntry) {
   EXPECT_FALSE(is_alive(daemon));
   EXPECT_EQ(end_of(2).signal, SIGKILL);
   EXPECT_EQ(ends_.count(), 1U);
+}
+
+TEST_F(PosixProcessRunnerTest, AMissingDescriptorIsTheFaultOfTheMachine) {
+  const pid_t program = ::fork();
+  if (program == 0) {
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit low{static_cast<rlim_t>(next) + 8, static_cast<rlim_t>(next) + 8};  // enough for the runner itself
+    if (::setrlimit(RLIMIT_NOFILE, &low) != 0) ::_exit(1);
+    auto runner = PosixProcessRunner::start_reaper(lock_);
+    if (!runner) ::_exit(2);
+    std::size_t machine = 0;
+    (*runner)->on_ended([&](Number, const ProcessEnd& end) {
+      if (end.how == How::not_started && end.fault == Fault::machine) ++machine;
+    });
+    for (Number number = 1; number <= 20; ++number) (*runner)->start(number, shell("sleep 0.1"));
+    runner->reset();
+    ::_exit(machine >= 10 ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(program, &status, 0), program);
+  EXPECT_EQ(status, 0) << "exit status " << WEXITSTATUS(status);
+}
+
+/// Hides procfs from this process and its children. Returns false if that is not allowed here.
+bool hide_procfs() {
+  const bool own_mounts = ::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+  return own_mounts && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         ::mount("tmpfs", "/proc", "tmpfs", 0, nullptr) == 0;
+}
+
+TEST_F(PosixProcessRunnerTest, WithoutProcfsTheEndIsStillQuickAndTheEndOfEverything) {
+  const std::string script = daemon_script();
+  constexpr int kNotAllowed = 77;
+  const auto began = std::chrono::steady_clock::now();
+  const pid_t program = ::fork();
+  if (program == 0) {
+    if (!hide_procfs()) ::_exit(kNotAllowed);
+    auto runner = PosixProcessRunner::start_reaper(lock_);
+    if (!runner) ::_exit(1);
+    bool ended = false;
+    (*runner)->on_ended([&](Number, const ProcessEnd& end) { ended = end.how == How::exited; });
+    (*runner)->start(1, shell(script + "until [ -e daemon ]; do sleep 0.01; done"));
+    while (!ended) (*runner)->wait(1'000'000);
+    runner->reset();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(program, &status, 0), program);
+  if (WEXITSTATUS(status) == kNotAllowed) return;  // a container without mount namespaces
+  EXPECT_EQ(status, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(30)) << "the reaper gives up after 60 s";
+  EXPECT_FALSE(is_alive(pid_in("daemon")));
 }
 
 }  // namespace

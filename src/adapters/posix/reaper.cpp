@@ -20,6 +20,8 @@ constexpr int kSocket = 3;
 constexpr std::uint64_t kLockRetryMs = 10;
 constexpr std::uint64_t kKillAgainMs = 20;
 constexpr std::uint64_t kKillGiveUpMs = 60'000;  // a process in uninterruptible sleep can't be killed
+constexpr pid_t kProcessIdMax = 4'194'304;       // the kernel's largest
+constexpr pid_t kNearProcesses = 65'536;
 constexpr std::size_t kReadBytes = 65536;
 constexpr std::size_t kKeptBytes = 1U << 20U;  // maximum memory kept between requests
 
@@ -94,6 +96,8 @@ class Reaper {
 
   void end_everything() noexcept;
   void kill_children() noexcept;
+  [[nodiscard]] std::size_t kill_listed_children() noexcept;
+  [[nodiscard]] std::size_t kill_children_among(pid_t first, pid_t last) noexcept;
   [[nodiscard]] pid_t parent_of(const char* pid_text) noexcept;
   void kill_child(pid_t pid) noexcept;
   void name_those_left() noexcept;
@@ -465,12 +469,34 @@ void Reaper::end_everything() noexcept {
   static_cast<void>(flush(0));
 }
 
-/// Scans all processes of the machine: the kernel's lists of children are optional, and may miss some while others
-/// exit.
 void Reaper::kill_children() noexcept {
-  for (std::size_t i = 0; i < running_count_; ++i) kill_child(running_[i].pid);  // also if there is no /proc
+  for (std::size_t i = 0; i < running_count_; ++i) kill_child(running_[i].pid);
+  if (kill_listed_children() > 0) return;
+  // procfs is not mounted, is hidden, or belongs to another PID namespace. Children are then found by asking for every
+  // possible process ID whether it is one. Those that were started recently have IDs just above that of this process.
+  if (kill_children_among(self_ + 1, self_ + kNearProcesses) > 0) return;
+  static_cast<void>(kill_children_among(2, kProcessIdMax));
+}
+
+/// Kills the children of this process among the process IDs from `first` to `last`. Returns how many there are.
+std::size_t Reaper::kill_children_among(pid_t first, pid_t last) noexcept {
+  constexpr long kOne = 1;  // P_PID
+  constexpr long kLook = WNOHANG | WNOWAIT | WEXITED | __WALL;
+  std::size_t count = 0;
+  for (pid_t pid = first; pid <= last && pid <= kProcessIdMax; ++pid) {
+    if (raw::call(SYS_waitid, kOne, static_cast<long>(pid), nullptr, kLook, nullptr) < 0) continue;  // no child
+    kill_child(pid);
+    ++count;
+  }
+  return count;
+}
+
+/// Kills the children that procfs lists and returns how many there are. Scans all processes of the machine: the
+/// kernel's lists of children are optional, and may miss some while others exit.
+std::size_t Reaper::kill_listed_children() noexcept {
   const int folder = raw::open_file("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-  if (folder < 0) return;
+  if (folder < 0) return 0;
+  std::size_t count = 0;
   for (;;) {
     const long size = raw::call(SYS_getdents64, static_cast<long>(folder), entries_, static_cast<long>(kEntriesBytes));
     if (size <= 0) break;
@@ -481,11 +507,13 @@ void Reaper::kill_children() noexcept {
       const char* name = entries_ + at + 19;
       if (name[0] >= '1' && name[0] <= '9' && parent_of(name) == self_) {
         kill_child(static_cast<pid_t>(raw::number_at(name, name + 12)));
+        ++count;
       }
       at += entry_size;
     }
   }
   raw::close_file(folder);
+  return count;
 }
 
 pid_t Reaper::parent_of(const char* pid_text) noexcept {

@@ -13,6 +13,7 @@
 #include "adapters/posix/posix_local_files.hpp"
 #include "adapters/posix/posix_machine.hpp"
 #include "adapters/posix/posix_process_runner.hpp"
+#include "adapters/posix/posix_terminal.hpp"
 #include "app/audit_world.hpp"
 #include "app/backup.hpp"
 #include "app/compose.hpp"
@@ -95,6 +96,7 @@ int main(int argc, char** argv) {
   workflows.watch_signals = pawl::watch_signals;
   workflows.detach = pawl::detach;
   workflows.leave = [] { std::_Exit(130); };
+  workflows.open_terminal = [] { return std::make_unique<pawl::PosixTerminal>(STDIN_FILENO, STDOUT_FILENO); };
   workflows.columns = terminal_columns;
   workflows.rows = terminal_rows;
   workflows.resident_bytes = pawl::resident_bytes;
@@ -125,6 +127,7 @@ int main(int argc, char** argv) {
       .machine = &machine,
       .workflows = &workflows,
       .system_user = [] { return pawl::current_owner().user; },
+      .account = [] { return pawl::who(pawl::current_owner()); },
       .look_at_folder = pawl::look_at_folder,
       .make_parents = pawl::make_parents,
   };

@@ -1,0 +1,26 @@
+// FilesystemStore: telling the writer of a run that somebody waits for it.
+#include "adapters/filesystem/filesystem_store.hpp"
+#include "adapters/filesystem/layout.hpp"
+
+namespace pawl {
+namespace {
+
+class FilesystemClaim final : public RunClaim {
+ public:
+  explicit FilesystemClaim(std::unique_ptr<File> lock) : lock_(std::move(lock)) {}
+  [[nodiscard]] bool has_rivals() const override { return lock_->locked_elsewhere(layout::kClaimByte).value_or(false); }
+
+ private:
+  const std::unique_ptr<File> lock_;  // closing it ends the claim
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RunClaim>> FilesystemStore::claim(const RunId& run) {
+  PAWL_TRY(process_.refuse_copy());
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::write));
+  PAWL_TRY(lock->try_lock_shared(layout::kClaimByte));
+  return std::make_unique<FilesystemClaim>(std::move(lock));
+}
+
+}  // namespace pawl

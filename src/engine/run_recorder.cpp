@@ -1,0 +1,296 @@
+#include "engine/run_recorder.hpp"
+
+#include <algorithm>
+
+#include "base/error_line.hpp"
+#include "domain/audited_events.hpp"
+#include "domain/event_types.hpp"
+#include "domain/retry_policy.hpp"
+#include "engine/audit_entries.hpp"
+#include "engine/state_edit.hpp"
+#include "machine/snapshot.hpp"
+#include "text/size_words.hpp"
+
+namespace pawl {
+namespace {
+
+constexpr std::uint32_t kFullTriesMax = 6;  // before only the events are saved
+
+/// If several things share a checkpoint, the most important one determines its kind.
+int weight(Kind kind) {
+  switch (kind) {
+    case Kind::manual: return 0;
+    case Kind::step_start: return 1;
+    case Kind::step_complete: return 2;
+    case Kind::stage_start: return 3;
+    case Kind::stage_complete: return 4;
+    case Kind::barrier: return 5;
+    case Kind::error: return 6;
+    case Kind::workflow_start: return 7;
+    case Kind::waiting: return 8;
+    case Kind::interrupted: return 9;
+    case Kind::workflow_complete: return 10;
+  }
+  return 0;
+}
+
+bool goes_on(const RunContext& context) {
+  return context.workflow->checkpoint.on_storage_failure == OnStorageFailure::go_on;
+}
+
+/// After a failed sync a writer refuses all saves, and it is unknown whether the last one is durable.
+bool is_doubtful(const Error& error) {
+  return error.code == Code::outcome_unknown || error.code == Code::handle_failed;
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(RunContext& context, std::unique_ptr<RunWriter> writer, std::uint64_t events,
+                         std::vector<NewEvent> first_events)
+    : context_(context), writer_(std::move(writer)), events_(events + first_events.size()) {
+  for (NewEvent& event : first_events) {
+    pending_told_.push_back({context_.id.text(), event.type, {}, context_.services.clock.now(),
+                             Json::parse(event.data, nullptr, false)});
+    pending_.push_back(std::move(event));
+  }
+  mask_first_events();
+  open_saver();
+}
+
+void RunRecorder::open_saver() {
+  if (context_.workflow->checkpoint.keep) writer_->keep_newest(*context_.workflow->checkpoint.keep);
+  const auto post = [this, alive = context_.alive](Result<Saved> result) {
+    context_.loop.post([this, alive, result = std::move(result)]() mutable {
+      if (*alive) saved(std::move(result));
+    });
+  };
+  saver_ = std::make_unique<Saver>(*writer_, context_.services.settings.checkpoint.size_max_bytes, post);
+}
+
+void RunRecorder::mask_first_events() {
+  for (RunEvent& event : pending_told_) context_.masks.mask_data(event.data);
+  for (std::size_t i = 0; i < pending_.size() && i < pending_told_.size(); ++i)
+    pending_[i].data = compact(pending_told_[i].data);
+}
+
+void RunRecorder::pass(std::string_view type, const std::string& step, Json data) {
+  if (context_.services.observer == nullptr) return;
+  if (!data.is_object()) data = Json::object();
+  context_.masks.mask_data(data);
+  context_.services.observer->on_event(
+      {context_.id.text(), std::string(type), step, context_.services.clock.now(), std::move(data)});
+}
+
+void RunRecorder::add_details(const std::string& type, const std::string& about, Json details) {
+  details_[{type, about}] = std::move(details);
+}
+
+void RunRecorder::tell(const machine::command::Tell& told) {
+  Json data = told.data.is_object() ? told.data : Json::object();
+  const auto details = details_.find({told.type, told.path.empty() ? text_in(data, "id") : told.path});
+  if (details != details_.end()) {
+    data.update(details->second);
+    details_.erase(details);
+  }
+  if (!told.lasts) return pass(told.type, told.path, std::move(data));
+  context_.masks.mask_data(data);
+  Json stored = Json::object();
+  if (!told.path.empty()) stored["step"] = told.path;
+  stored.update(data);
+  pending_.push_back({told.type, compact(stored)});
+  if (told.entry) {
+    pending_.back().audited = Audited::yes;
+    pending_.back().agent = told.agent;
+  } else if (is_audited_type(told.type)) {
+    pending_.back().agent = agent_of(data);
+  }
+  ++events_;
+  if (told.record != 0) event_of_record_[told.record] = events_;
+  if (context_.services.observer != nullptr)
+    pending_told_.push_back(
+        {context_.id.text(), told.type, told.path, context_.services.clock.now(), std::move(data)});
+}
+
+std::uint64_t RunRecorder::event_of(std::uint64_t record) const {
+  const auto found = event_of_record_.find(record);
+  return found == event_of_record_.end() ? record : found->second;
+}
+
+/// Returns the state as it is saved.
+std::string RunRecorder::state_text() {
+  RunMasks& masks = context_.masks;
+  const auto event = [this](std::uint64_t record) { return event_of(record); };
+  Json value = machine::snapshot(context_.state, context_.base, event).to_json();
+  if (masks.has_keys()) {
+    for (const char* name : {"vars", "outputs"}) {
+      if (const auto found = value.find(name); found != value.end()) masks.mask_keys_in(*found);
+    }
+    for (Json& record : value["steps"]) {
+      for (const char* name : {"output", "partial", "previous"}) {
+        if (const auto found = record.find(name); found != record.end()) masks.mask_keys_in(*found);
+      }
+    }
+  }
+  value["events"] = events_;
+  for (const auto& [kind, count] : *masks.counts()) {
+    const auto before = context_.base.masked.find(kind);
+    value["masked"][kind] = count + (before == context_.base.masked.end() ? 0 : before->second);
+  }
+  if (context_.state.status == RunStatus::running)
+    value["position"] = context_.state.count(machine::Activity::running) > 0 ? "before_step" : "completed";
+  for (const auto& [key, known] : masks.key_values()) value["masked_keys"].push_back(key);  // complete after masking
+  return masks.text(compact(value));
+}
+
+/// Warns once about a large state, in the save that makes it large.
+void RunRecorder::warn_of_size(std::string& state) {
+  const std::uint64_t warning = context_.services.settings.checkpoint.size_warning_bytes;
+  if (large_told_ || state.size() <= warning) return;
+  large_told_ = true;
+  context_.tell(event_type::kLargeCheckpoint, "",
+                {{"bytes", state.size()},
+                 {"limit", warning},
+                 {"why", fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning)", state.size(),
+                                     size_words(warning))}});
+  state = state_text();
+}
+
+SaveDraft RunRecorder::draft_of(const machine::SaveBatch& batch) {
+  SaveDraft draft;
+  draft.state = state_text();
+  warn_of_size(draft.state);
+  SaveRequest& request = draft.request;
+  const auto main = std::ranges::max_element(batch.labels, [](const machine::Label& a, const machine::Label& b) {
+    return weight(a.kind) < weight(b.kind) || (weight(a.kind) == weight(b.kind) && &a < &b);  // the last of the most important
+  });
+  if (main != batch.labels.end()) {
+    request.kind = main->kind;
+    request.reason = main->reason;
+    request.step = main->step.substr(0, 256);
+    request.stage = main->stage;
+  }
+  request.status = checkpoint_status(context_.state.status);
+  request.duplicates = Duplicates::write;
+  request.events = std::exchange(pending_, {});
+  return draft;
+}
+
+void RunRecorder::save(const machine::SaveBatch& batch) {
+  if (batch.id != batch_) {
+    batch_ = batch.id;
+    draft_ = draft_of(batch);
+    saving_told_ = std::exchange(pending_told_, {});
+    saving_files_ = std::exchange(used_files_, {});
+    waiting_ = std::exchange(waiting_for_next_, {});
+    return begin(false);
+  }
+  if (!in_doubt_) return begin(false);
+  // The run is opened again. Whether the save is durable is read, never assumed.
+  const Sequence before = writer_->info().latest;
+  saver_.reset();
+  writer_.reset();
+  Result<std::unique_ptr<RunWriter>> again = context_.services.store.open_run(context_.id, {});
+  if (!again) {
+    const auto post = [this, alive = context_.alive, error = again.error()] {
+      if (*alive) failed(error);
+    };
+    return context_.loop.post(post);
+  }
+  writer_ = std::move(*again);
+  open_saver();
+  in_doubt_ = false;
+  if (writer_->info().latest > before && settle_doubt()) return;
+  begin(false);
+}
+
+/// Compares the newest checkpoint with the draft: its state counts the records of the run, so it names its batch.
+bool RunRecorder::settle_doubt() {
+  const Result<Restored> newest = context_.services.store.restore(context_.id, {});
+  if (!newest || newest->state != draft_.state) return false;
+  light_ = false;
+  saved(Saved{.sequence = newest->info.sequence, .id = newest->info.id, .checksum = newest->info.checksum});
+  return true;
+}
+
+void RunRecorder::begin(bool light) {
+  light_ = light;
+  saving_ = true;
+  if (!light) return saver_->begin(draft_);
+  // Saves the last state again: an empty difference, so that the save needs little more space than its events.
+  SaveDraft draft = draft_;
+  draft.state = last_state_;
+  draft.request.kind = Kind::manual;
+  draft.request.status = Status::active;
+  saver_->begin(std::move(draft));
+}
+
+void RunRecorder::tell_durable(bool light) {
+  if (context_.services.observer != nullptr) {
+    for (const RunEvent& event : saving_told_) context_.services.observer->on_event(event);
+  }
+  saving_told_.clear();
+  // The older state does not contain the reports, so their files stay until a full save.
+  if (light) {
+    used_files_.insert(used_files_.end(), saving_files_.begin(), saving_files_.end());
+  } else {
+    for (const std::string& file : saving_files_) context_.services.files.remove(file);
+  }
+  saving_files_.clear();
+}
+
+void RunRecorder::saved(Result<Saved> result) {
+  saving_ = false;
+  if (!result) return failed(std::move(result).error());
+  const bool light = std::exchange(light_, false);
+  const bool recovered = !light && std::exchange(failures_, 0) > 0;
+  if (!light && rung_ == Rung::events_only) {
+    rung_ = Rung::full;
+    context_.tell(event_type::kStorageRecovered, "", {{"sequence", result->sequence.value}});
+  } else if (recovered) {
+    pass(event_type::kStorageRecovered, "", {{"sequence", result->sequence.value}});
+  }
+  if (!light) error_.reset();
+  if (!light && goes_on(context_)) last_state_ = std::move(draft_.state);
+  draft_ = {};
+  tell_durable(light);
+  context_.feed(machine::fact::SaveDurable{batch_});
+  for (const auto& task : std::exchange(waiting_, {})) task();
+}
+
+void RunRecorder::failed(Error error) {
+  ++failures_;
+  in_doubt_ = is_doubtful(error);
+  const bool down = failures_ >= kFullTriesMax || rung_ == Rung::events_only;
+  const bool retryable = in_doubt_ || is_retryable(error.code);
+  if (goes_on(context_) && retryable && down && !light_ && !in_doubt_ && !last_state_.empty()) {
+    if (rung_ == Rung::full) {
+      rung_ = Rung::events_only;
+      degraded_by_ = error;
+      pass(event_type::kStorageTrouble, "", {{"error", describe_in_line(error)}, {"mode", "events only"}});
+      context_.tell(event_type::kStorageDegraded, "", {{"rung", "events only"}, {"error", describe_in_line(error)}});
+    }
+    return begin(true);
+  }
+  error_ = error;
+  light_ = false;
+  context_.feed(machine::fact::SaveFailed{
+      .batch = batch_,
+      .trouble = retryable ? machine::fact::SaveTrouble::passing : machine::fact::SaveTrouble::hopeless,
+      .error = describe_in_line(error)});
+  if (!context_.state.saving.memory_only && !context_.state.saving.given_up) return;
+  for (const auto& task : std::exchange(waiting_, {})) task();
+  for (const auto& task : std::exchange(waiting_for_next_, {})) task();
+}
+
+void RunRecorder::dump_if_degraded() {
+  if (rung_ == Rung::full && !context_.state.saving.memory_only) return;
+  if (!error_) error_ = degraded_by_;
+  const std::string path = fmt::format("{}/pawl-emergency-{}.json", context_.base.working_dir, context_.id.text());
+  const Result<void> written = context_.services.files.write(path, state_text());
+  pass(event_type::kStorageTrouble, "",
+       {{"error", written ? fmt::format("the state that could not be saved is in {}", path)
+                          : describe_in_line(written.error())},
+        {"mode", "emergency dump"}});
+}
+
+}  // namespace pawl

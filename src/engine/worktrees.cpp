@@ -1,0 +1,203 @@
+#include "engine/worktrees.hpp"
+
+#include <algorithm>
+
+#include "engine/attempt_result.hpp"
+#include "engine/environment_entries.hpp"
+
+namespace pawl {
+namespace {
+
+// Git's worktree commands read other worktrees and fail while one is being created, so they run one at a time in a
+// repository, across all runs. Background processes of git don't inherit the lock.
+constexpr const char* kOneAtATime = R"sh(
+exec flock -o "$(git rev-parse --git-common-dir)/pawl-worktrees.lock" sh -e -c "$1"
+)sh";
+
+// Every script begins with this. The marker names the commit that a killed merge was moving the working directory to.
+constexpr const char* kCleanUp = R"sh(
+common=$(git rev-parse --git-common-dir)
+marker="$common/pawl-merging"
+pawl_git() { git -c user.name=pawl -c user.email=pawl@localhost -c core.hooksPath=/dev/null -c gc.auto=0 "$@"; }
+if [ -e "$marker" ]; then
+  target=$(cat "$marker")
+  rm -f "$(git rev-parse --git-path index.lock)" "$(git rev-parse --git-path HEAD.lock)"
+  find "$common/refs" -name '*.lock' -delete
+  if git rev-parse -q --verify "$target^{commit}" >/dev/null 2>&1; then
+    git diff --name-only -z --diff-filter=A HEAD "$target" | xargs -0 -r rm -f --
+    git diff --name-only -z --diff-filter=a HEAD "$target" | xargs -0 -r git checkout -q HEAD --
+  fi
+  rm -f "$marker"
+fi
+if [ -e "$TREE/.git" ]; then
+  git_dir=$(git -C "$TREE" rev-parse --absolute-git-dir 2>/dev/null) && rm -f "$git_dir/index.lock" "$git_dir/HEAD.lock"
+fi
+)sh";
+
+constexpr const char* kPrepare = R"sh(
+base=$(git rev-parse HEAD)
+if [ -e "$TREE/.git" ] && [ -s "$TREE.base" ] && git -C "$TREE" rev-parse -q --verify HEAD >/dev/null 2>&1; then
+  git -C "$TREE" rebase --abort 2>/dev/null || :
+  git -C "$TREE" reset -q --hard "$(cat "$TREE.base")"
+  git -C "$TREE" clean -q -f -d -x
+else
+  rm -rf "$TREE"
+  git worktree prune
+  printf %s "$base" > "$TREE.base"
+  git worktree add -q -f --detach "$TREE" "$base"
+fi
+)sh";
+
+// Commits what the item changed, moves it onto the current commit inside the worktree, where a conflict does no harm, and
+// then lets the working directory follow. The key in the message shows whether that happened before a crash.
+constexpr const char* kMerge = R"sh(
+base=$(cat "$TREE.base")
+pawl_git -C "$TREE" rebase --abort 2>/dev/null || :
+pawl_git -C "$TREE" add -A
+pawl_git -C "$TREE" diff --cached --quiet || pawl_git -C "$TREE" commit -q --no-verify -m "$MESSAGE" -m "Pawl-Item: $KEY"
+tip=$(git -C "$TREE" rev-parse HEAD)
+if [ "$base" != "$tip" ] && [ -n "$BRANCH" ]; then
+  git branch -f "$BRANCH" "$tip"
+elif [ "$base" != "$tip" ] && ! git log --format=%B "$base..HEAD" 2>/dev/null | grep -qxF "Pawl-Item: $KEY"; then
+  head=$(git rev-parse HEAD)
+  if ! pawl_git -C "$TREE" rebase -q --onto "$head" "$base" >/dev/null 2>&1; then
+    git -C "$TREE" diff --name-only --diff-filter=U | sed 's/^/conflict in /' >&2
+    pawl_git -C "$TREE" rebase --abort 2>/dev/null || :
+    exit 1
+  fi
+  target=$(git -C "$TREE" rev-parse HEAD)
+  if [ "$head" != "$target" ]; then
+    printf %s "$target" > "$marker"
+    if ! pawl_git merge -q --ff-only "$target" >&2; then
+      rm -f "$marker"
+      git -C "$TREE" reset -q --hard "$tip"
+      exit 1
+    fi
+    rm -f "$marker"
+  fi
+fi
+git worktree remove --force "$TREE"
+rm -f "$TREE.base"
+)sh";
+
+const machine::Scope* item_scope_of(const RunContext& context, const machine::Node& node) {
+  for (const machine::Scope* at = &context.scope_of(node);; at = &machine::scope_at(context.state, at->outer)) {
+    if (at->kind == machine::ScopeKind::item &&
+        machine::node_at(context.state, at->owner).step->isolation == Isolation::worktree)
+      return at;
+    if (at->outer == machine::ScopeId::none) return nullptr;
+  }
+}
+
+/// Returns whether something inside the scope has completed, or runs besides `node`.
+bool has_begun(machine::State& state, const machine::Scope& scope, const machine::Node& node) {
+  bool begun = false;
+  machine::for_each_node(state, scope.id, [&](const machine::Node& other) {
+    if (other.id == node.id) return;
+    const bool active = other.activity == machine::Activity::running || other.activity == machine::Activity::stopping;
+    begun = begun || active || other.record.status == StepStatus::completed;
+  });
+  return begun;
+}
+
+}  // namespace
+
+std::string Worktrees::tree_of(const machine::Node& node) const {
+  if (const machine::Scope* item = item_scope_of(context_, node))
+    return fmt::format("{}/worktrees/{}", context_.logs, item->prefix);
+  if (node.step->isolation == Isolation::none || std::holds_alternative<Map>(node.step->work)) return {};
+  return fmt::format("{}/worktrees/{}", context_.logs, node.path);
+}
+
+/// Runs a small script in the working directory. If it fails, `then` gets its standard error.
+void Worktrees::run_git(const std::string& about, const std::string& script, const std::string& tree, Then then) {
+  static_cast<void>(context_.services.files.make_folder(context_.logs + "/worktrees"));
+  const std::string log = tree + ".git-log";
+  context_.services.files.remove(log);
+  const std::shared_ptr<StepOutput> output = context_.make_output(log, {.tail_bytes = kTailBytes});
+  ProcessSpec spec;
+  spec.argv = {"sh", "-e", "-c", kOneAtATime, "git", std::string(kCleanUp) + script};
+  spec.environment = context_.environment;
+  set_entry(spec.environment, "TREE=" + tree);
+  set_entry(spec.environment, fmt::format("MESSAGE={} of run {}", about, context_.id.text()));
+  set_entry(spec.environment, fmt::format("KEY={}/{}", context_.uuid.text(), about));
+  set_entry(spec.environment, "BRANCH=");
+  set_entry(spec.environment, "PAWL_RUN_UUID=" + context_.uuid.text());
+  spec.working_dir = context_.base.working_dir;
+  spec.output = output;
+  spec.errors = output;
+  ++running_;
+  context_.loop.start_process(
+      spec, [this, alive = context_.alive, log, output, then = std::move(then)](const ProcessEnd& end) {
+        if (!*alive) return;
+        --running_;
+        const bool ok = end.how == ProcessEnd::How::exited && end.exit_code == 0;
+        std::string said = end.error;
+        if (!ok && said.empty()) said = output->tail().empty() ? "can't run git" : std::string(output->tail());
+        context_.services.files.remove(log);
+        while (said.ends_with('\n')) said.pop_back();
+        then(ok ? std::nullopt : std::optional(said));
+      });
+}
+
+void Worktrees::prepare(const machine::Node& node, Then then) {
+  const std::string tree = tree_of(node);
+  if (tree.empty()) return then(std::nullopt);
+  const machine::Scope* item = item_scope_of(context_, node);
+  const bool keeps = item != nullptr && has_begun(context_.state, *item, node);
+  if (keeps && context_.services.files.exists(tree + "/.git")) return then(std::nullopt);
+  run_git(node.path, kPrepare, tree, [then = std::move(then)](const std::optional<std::string>& error) {
+    then(error ? std::optional("can't create its worktree: " + *error) : std::nullopt);
+  });
+}
+
+void Worktrees::commit_and_merge(const std::string& about, const std::string& tree, Isolation, Then then) {
+  run_git(about, kMerge, tree, [then = std::move(then)](const std::optional<std::string>& error) {
+    then(error ? std::optional("its changes conflict with the working directory: " + *error) : std::nullopt);
+  });
+}
+
+void Worktrees::merge_step(const machine::Node& node, Then then) {
+  const std::string tree = tree_of(node);
+  if (tree.empty() || item_scope_of(context_, node) != nullptr) return then(std::nullopt);
+  commit_and_merge(node.path, tree, node.step->isolation, std::move(then));
+}
+
+struct Worktrees::Merging {
+  machine::NodeId node = machine::NodeId::none;
+  std::string path;
+  std::vector<std::uint64_t> left;  // in reverse order
+  machine::fact::ItemsMerged result;
+};
+
+void Worktrees::merge_items(const machine::command::MergeItems& command) {
+  const machine::Node* node = context_.node(command.node);
+  if (node == nullptr) return;
+  const auto merging = std::make_shared<Merging>();
+  merging->node = command.node;
+  merging->path = node->path;
+  merging->result.node = command.node;
+  const std::string prefix = fmt::format("{}/worktrees/{}", context_.logs, node->path);
+  for (const auto& [first, last] : node->record.map->done.ranges()) {
+    for (std::uint64_t index = first; index <= last; ++index) {
+      if (node->record.map->failed.contains(index)) continue;
+      if (context_.services.files.exists(fmt::format("{}[{}].base", prefix, index))) merging->left.push_back(index);
+    }
+  }
+  std::ranges::reverse(merging->left);
+  merge_next(merging);
+}
+
+void Worktrees::merge_next(const std::shared_ptr<Merging>& merging) {
+  if (merging->left.empty()) return context_.feed(std::move(merging->result));
+  const std::uint64_t index = merging->left.back();
+  merging->left.pop_back();
+  const std::string item = fmt::format("{}[{}]", merging->path, index);
+  commit_and_merge(item, fmt::format("{}/worktrees/{}", context_.logs, item), Isolation::worktree,
+                   [this, merging, index](std::optional<std::string> error) {
+                     if (error) merging->result.conflicts.emplace_back(index, std::move(*error));
+                     merge_next(merging);
+                   });
+}
+
+}  // namespace pawl
