@@ -218,6 +218,11 @@ std::optional<FailureLimit> failure_limit(const Json& value) {
   return FailureLimit{.percent = percent};
 }
 
+bool is_computed(const Step& step, Setting setting) {
+  const auto same = [setting](const ComputedSetting& computed) { return computed.setting == setting; };
+  return std::ranges::any_of(step.computed, same) || std::ranges::any_of(step.retry.computed, same);
+}
+
 Result<Step> with_settings(const Step& step, const Names& names) {
   Step resolved = step;
   Resolver resolver(resolved, names);

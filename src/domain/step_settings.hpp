@@ -67,6 +67,9 @@ struct FailureLimit {
 /// Returns nothing if the value is neither a count nor a percentage.
 [[nodiscard]] std::optional<FailureLimit> failure_limit(const Json& value);
 
+/// Returns whether the setting is an expression whose value is not known yet.
+[[nodiscard]] bool is_computed(const Step& step, Setting setting);
+
 /// Returns the step with the values of its computed settings. Fails with invalid_workflow if one can't be evaluated or
 /// is out of range.
 ///

@@ -54,7 +54,8 @@ void reopen_scope(State& s, Scope& scope, bool automatic);
 bool stays_failed(const Node& node, bool automatic) {
   const StepRecord& record = node.record;
   if (node.step->continue_on_error || record.reason == StepReason::rejected) return true;
-  return automatic && (!record.retryable || record.spent >= node.step->retry.attempts.value_or(1));
+  const bool unknown = is_computed(*node.step, Setting::attempts);  // begin_attempts() checks it
+  return automatic && (!record.retryable || (!unknown && record.spent >= node.step->retry.attempts.value_or(1)));
 }
 
 void reopen_items(Node& node) {
@@ -245,7 +246,8 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
     record.duration_ms += r.ms;
   }
   if (contains_steps(*node.step) && record.driven_from_us >= 0)
-    record.duration_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(s.driven_us - record.driven_from_us, 0)) / 1000;
+    record.duration_ms =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(s.driven_us - record.driven_from_us, 0)) / 1000;
   record.status = r.status;
   record.set_reason(r.reason, r.detail);
   record.error = r.error;
