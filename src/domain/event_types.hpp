@@ -37,6 +37,7 @@ inline constexpr const char* kStorageTrouble = "storage_trouble";
 inline constexpr const char* kStorageDegraded = "storage_degraded";
 inline constexpr const char* kStorageRecovered = "storage_recovered";
 inline constexpr const char* kInboxTrouble = "inbox_trouble";
+inline constexpr const char* kLimitsReset = "limits_reset";
 inline constexpr const char* kErased = "erased";
 inline constexpr const char* kRemoved = "removed";
 

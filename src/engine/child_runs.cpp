@@ -53,6 +53,7 @@ void ChildRuns::start(const machine::command::StartChild& command) {
                                                    .outputs = state.outputs,
                                                    .usage = state.usage});
   }
+  child.steps_reported = opened->run->state.completed_steps;
   child.executor = std::make_unique<Executor>(context_.services, context_.loop, std::move(*opened->run));
   child.executor->when_ended([this, alive = context_.alive, node = command.node] {
     context_.loop.post([this, alive, node] {
@@ -102,9 +103,11 @@ void ChildRuns::poll() {
   for (auto& [node, child] : children_) {
     if (child.executor) {
       const Usage used = child.executor->usage();
-      if (used == child.reported) continue;
+      const std::uint64_t steps = child.executor->completed_steps();
+      const std::uint64_t fresh = steps - std::min(steps, std::exchange(child.steps_reported, steps));
+      if (used == child.reported && fresh == 0) continue;
       child.reported = used;
-      facts.emplace_back(machine::fact::ChildReported{node, used});
+      facts.emplace_back(machine::fact::ChildReported{node, used, fresh});
       continue;
     }
     const machine::Node* waiting = context_.node(node);

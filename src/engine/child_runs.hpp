@@ -30,6 +30,7 @@ class ChildRuns {
     std::string run;
     std::unique_ptr<Executor> executor;  // null: it is not driven now
     Usage reported;
+    std::uint64_t steps_reported = 0;
     std::vector<Gate> gates;  // of one whose execution ended because it waits
   };
   void ended(machine::NodeId node);

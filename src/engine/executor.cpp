@@ -73,7 +73,7 @@ std::shared_ptr<const machine::Definition> Executor::make_definition() {
     };
   }
   made->parallel_max = services.parallel_max;
-  made->stays_while_waiting = services.waiting == Waiting::stay;
+  made->stays_while_waiting = services.waiting == Waiting::stay || services.prompt;
   return made;
 }
 
@@ -140,6 +140,7 @@ void Executor::feed(machine::Fact fact) {
     facts_.pop_front();
     for (const machine::Command& command : machine::step(context_.state, next, context_.services.clock.now()))
       perform(command);
+    if (facts_.empty()) prompts_.update();
   }
   feeding_ = false;
 }
@@ -240,7 +241,7 @@ void Executor::finished(const machine::command::Finish& command) {
   if (context_.work != context_.logs) context_.services.files.remove_folder(context_.work);
   if (command.ending == machine::Ending::machine_trouble || !command.everything_saved) {
     recorder_.dump_if_degraded();
-    trouble_ = recorder_.error();
+    trouble_ = recorder_.error() ? recorder_.error() : launcher_.trouble();
     if (!trouble_) trouble_ = Error{Code::process_failed, command.error, {}, {}, 0};
   }
 }

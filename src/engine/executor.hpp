@@ -41,6 +41,7 @@ class Executor {
   /// Returns the progress of the run without its steps.
   [[nodiscard]] RunState state() const;
   [[nodiscard]] const Usage& usage() const { return context_.state.usage; }
+  [[nodiscard]] std::uint64_t completed_steps() const { return context_.state.completed_steps; }
   /// Returns the records of all started steps, outer before inner.
   [[nodiscard]] std::vector<std::pair<std::string, StepRecord>> records() const;
   [[nodiscard]] const std::optional<machine::command::Finish>& finish() const { return finish_; }

@@ -112,6 +112,7 @@ void Launcher::not_started(const Shared& attempt, const Error& error) {
   context_.loop.post([this, alive = context_.alive, attempt, error] {
     if (!*alive) return;
     attempts_.erase(attempt->command.node);
+    if (fault_of(error) == Fault::machine) trouble_ = error;
     context_.feed(machine::fact::AttemptNotStarted{.node = attempt->command.node,
                                                    .start = attempt->command.start,
                                                    .party = party_of(fault_of(error)),
@@ -307,6 +308,7 @@ void Launcher::process_ended(const Shared& attempt, const ProcessEnd& end) {
   if (!report || *report) recorder_.remove_when_durable(attempt->stems.work + ".result");
   if (end.how == ProcessEnd::How::not_started) {
     attempts_.erase(command.node);
+    if (end.fault == Fault::machine) trouble_ = Error{Code::process_failed, end.error, {}, {}, 0};
     return context_.feed(machine::fact::AttemptNotStarted{
         .node = command.node, .start = command.start, .party = party_of(end.fault), .error = end.error});
   }

@@ -26,7 +26,8 @@ class Launcher {
   /// Reports what running attempts have used and reached until now.
   void read_reports();
   void remove_spares() { files_.remove_spares(); }
-  [[nodiscard]] bool idle() const { return attempts_.empty(); }
+  /// Returns the last error of the machine that kept an attempt from starting.
+  [[nodiscard]] const std::optional<Error>& trouble() const { return trouble_; }
 
  private:
   struct Attempt {
@@ -62,6 +63,7 @@ class Launcher {
   ItemSource& items_;
   AttemptFiles files_;
   std::unordered_map<machine::NodeId, Shared> attempts_;
+  std::optional<Error> trouble_;
 };
 
 }  // namespace pawl

@@ -1,12 +1,15 @@
 #include "engine/run_recorder.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "base/error_line.hpp"
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
 #include "domain/retry_policy.hpp"
 #include "engine/audit_entries.hpp"
+#include "engine/save.hpp"
 #include "engine/state_edit.hpp"
 #include "machine/snapshot.hpp"
 #include "text/size_words.hpp"
@@ -14,6 +17,7 @@
 namespace pawl {
 namespace {
 
+constexpr std::size_t kLabelsMax = 200;
 constexpr std::uint32_t kFullTriesMax = 6;  // before only the events are saved
 
 /// If several things share a checkpoint, the most important one determines its kind.
@@ -32,6 +36,23 @@ int weight(Kind kind) {
     case Kind::workflow_complete: return 10;
   }
   return 0;
+}
+
+/// Returns what else the checkpoint is about: each step and stage once, the most important first.
+std::vector<SaveLabel> other_labels(std::vector<machine::Label> labels, const machine::Label& main) {
+  std::ranges::stable_sort(labels, std::greater(), [](const machine::Label& label) { return weight(label.kind); });
+  std::vector<SaveLabel> others;
+  std::set<std::pair<std::string, std::string>> seen{{main.step, main.stage}};
+  for (const machine::Label& label : labels) {
+    if (others.size() == kLabelsMax) break;
+    if (label.step.empty() && label.stage.empty()) continue;
+    if (!seen.emplace(label.step, label.stage).second) continue;
+    others.push_back({.kind = label.kind,
+                      .reason = label.reason,
+                      .stage = label.stage,
+                      .step = label.step.substr(0, kLabelBytesMax)});
+  }
+  return others;
 }
 
 bool goes_on(const RunContext& context) {
@@ -137,7 +158,7 @@ std::string RunRecorder::state_text() {
     value["masked"][kind] = count + (before == context_.base.masked.end() ? 0 : before->second);
   }
   if (context_.state.status == RunStatus::running)
-    value["position"] = context_.state.count(machine::Activity::running) > 0 ? "before_step" : "completed";
+    value["position"] = context_.state.busy_attempts() > 0 ? "before_step" : "completed";
   for (const auto& [key, known] : masks.key_values()) value["masked_keys"].push_back(key);  // complete after masking
   return masks.text(compact(value));
 }
@@ -166,8 +187,9 @@ SaveDraft RunRecorder::draft_of(const machine::SaveBatch& batch) {
   if (main != batch.labels.end()) {
     request.kind = main->kind;
     request.reason = main->reason;
-    request.step = main->step.substr(0, 256);
+    request.step = main->step.substr(0, kLabelBytesMax);
     request.stage = main->stage;
+    request.also = other_labels(batch.labels, *main);
   }
   request.status = checkpoint_status(context_.state.status);
   request.duplicates = Duplicates::write;
@@ -241,6 +263,7 @@ void RunRecorder::tell_durable(bool light) {
 void RunRecorder::saved(Result<Saved> result) {
   saving_ = false;
   if (!result) return failed(std::move(result).error());
+  latest_ = result->sequence;
   const bool light = std::exchange(light_, false);
   const bool recovered = !light && std::exchange(failures_, 0) > 0;
   if (!light && rung_ == Rung::events_only) {

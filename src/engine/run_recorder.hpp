@@ -35,6 +35,8 @@ class RunRecorder {
   void save(const machine::SaveBatch& batch);
   /// Returns the event that contains the output of a record of this execution.
   [[nodiscard]] std::uint64_t event_of(std::uint64_t record) const;
+  /// Returns the newest checkpoint of this execution.
+  [[nodiscard]] Sequence latest() const { return latest_; }
   /// Returns the number of events so far.
   [[nodiscard]] std::uint64_t events() const { return events_; }
   /// Removes a file of a step once its content is durable.
@@ -74,6 +76,7 @@ class RunRecorder {
   std::vector<std::string> used_files_;
   std::vector<std::string> saving_files_;
 
+  Sequence latest_ = {};
   std::uint64_t batch_ = 0;  // the last one
   SaveDraft draft_;          // of that batch, kept until it is durable
   bool in_doubt_ = false;    // the outcome of the last save is unknown

@@ -46,23 +46,29 @@ void announce_begun_step(Turn& t, const Node& node) {
   tell_lasting(t, event_type::kStepStarted, &node, std::move(data));
 }
 
-void announce_settled_step(Turn& t, const Node& node) {
+void announce_settled_step(Turn& t, const Node& node, const std::string& cached_from) {
   const StepRecord& record = node.record;
   if (record.status == StepStatus::failed && t.s.confidence)
     tell_lasting(t, event_type::kConfidenceAdjusted, &node, {{"confidence", *t.s.confidence}});
   const bool has_large_output = record.output_event == t.s.records;
-  if (scope_at(t.s, node.scope).kind == ScopeKind::item && !has_large_output) return;
+  const bool is_cached = record.status == StepStatus::completed && node.looked_up && !node.cache_key.empty();
+  if (scope_at(t.s, node.scope).kind == ScopeKind::item && !has_large_output && !is_cached) return;
   Json data = {{"status", to_text(record.status)}, {"attempts", record.attempts}, {"ms", took_ms(node)}};
   const bool rescued = record.status == StepStatus::completed && !record.detail.empty();
   const std::string& error = rescued ? record.detail : record.error;
   if (!error.empty()) data["error"] = error;
   if (record.reason == StepReason::skipped) data["reason"] = record.detail;
   if (has_large_output) data["output"] = *node.output;
+  if (is_cached) {  // other runs read the result from this event
+    data["cache_key"] = cache_hash(*node.step, node.cache_key);
+    if (!has_large_output) data["output"] = record.output;
+  }
+  if (!cached_from.empty()) data["cached_from"] = cached_from;
   t.out.push_back(command::Tell{.type = type_of_end(record.status),
                                 .path = node.path,
                                 .data = std::move(data),
                                 .lasts = true,
-                                .record = has_large_output ? t.s.records : 0});
+                                .record = has_large_output || is_cached ? t.s.records : 0});
 }
 
 void announce_breakpoint(Turn& t, const Node& node, const char* where) {

@@ -1,6 +1,7 @@
 #include "machine/apply.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.hpp"
 
@@ -71,6 +72,7 @@ void reopen_items(Node& node) {
 void reopen(State& s, Node& node, bool automatic) {
   StepRecord& record = node.record;
   if (record.status == StepStatus::completed || record.status == StepStatus::skipped) return;
+  if (record.status == StepStatus::interrupted) record.status = StepStatus::running;
   const bool failed = record.status == StepStatus::failed;
   if (failed && stays_failed(node, automatic)) return;
   touch(s, node);
@@ -161,6 +163,16 @@ void apply_to_run(State& s, const RunEnded& r) {
   s.status = r.status;
   s.error = r.error;
   if (r.status == RunStatus::completed) s.outputs = r.outputs;
+  if (r.status == RunStatus::completed || r.status == RunStatus::waiting) return;
+  // What was under way has stopped. A resume continues it.
+  const bool cancelled = r.status == RunStatus::cancelled;
+  for (auto& [id, node] : s.nodes) {
+    StepStatus& status = node.record.status;
+    const bool stops = status == StepStatus::running || (cancelled && status == StepStatus::waiting);
+    if (!stops) continue;
+    status = cancelled ? StepStatus::cancelled : StepStatus::interrupted;
+    touch(s, node);
+  }
 }
 // Facts about a step.
 
@@ -245,9 +257,12 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
     ++record.spent;
     record.duration_ms += r.ms;
   }
-  if (contains_steps(*node.step) && record.driven_from_us >= 0)
-    record.duration_ms =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(s.driven_us - record.driven_from_us, 0)) / 1000;
+  if (contains_steps(*node.step) && record.driven_from_us >= 0) {
+    const std::int64_t took_us = s.driven_us - std::exchange(record.driven_from_us, -1);
+    record.duration_ms += static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
+  }
+  const bool loop_ended = r.status == StepStatus::completed || r.reason == StepReason::exhausted;
+  if (std::holds_alternative<Loop>(node.step->work) && loop_ended && record.spent > 0) record.iteration = record.spent;
   record.status = r.status;
   record.set_reason(r.reason, r.detail);
   record.error = r.error;
@@ -355,6 +370,7 @@ void apply_to(State& s, Node& node, const ChildBegan& r, Timestamp at) {
 }
 void apply_to(State&, Node& node, const ChildOpened& r, Timestamp) { node.record.child_run = r.run; }
 void apply_to(State& s, Node& node, const ChildReported& r, Timestamp) {
+  if (r.steps > 0) s.automatic_resumes = 0;
   const Usage fresh = node.record.child_usage.until(r.usage);
   node.record.child_usage.add(fresh);
   s.usage.add(fresh);

@@ -27,8 +27,7 @@ std::size_t places(const State& s) {
 }
 
 std::size_t used_places(const State& s) {
-  return s.count(Activity::acquiring) + s.count(Activity::starting) + s.count(Activity::running) +
-         s.count(Activity::stopping);
+  return s.busy_attempts();
 }
 
 Node* running_node(Turn& t, NodeId id, std::uint32_t start) {

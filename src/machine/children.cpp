@@ -23,9 +23,9 @@ Node* node_of_child(Turn& t, NodeId id) {
   }
 }
 
-void count_child(Turn& t, const Node& node, const Usage& usage) {
-  if (node.record.child_usage.until(usage) != Usage{})
-    record(t, recorded::ChildReported{.path = node.path, .usage = usage});
+void count_child(Turn& t, const Node& node, const Usage& usage, std::uint64_t steps = 0) {
+  if (node.record.child_usage.until(usage) != Usage{} || steps > 0)
+    record(t, recorded::ChildReported{.path = node.path, .usage = usage, .steps = steps});
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void handle(Turn& t, const fact::ChildNotOpened& f) {
 }
 
 void handle(Turn& t, const fact::ChildReported& f) {
-  if (const Node* node = node_of_child(t, f.node)) count_child(t, *node, f.usage);
+  if (const Node* node = node_of_child(t, f.node)) count_child(t, *node, f.usage, f.steps);
 }
 
 void handle(Turn& t, const fact::ChildWoken& f) {

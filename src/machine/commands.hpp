@@ -159,6 +159,7 @@ struct LookUpCache {
 };
 struct StoreCache {
   std::string key = {};
+  std::string hash = {};  // see cache_hash()
   std::string path = {};
   std::uint64_t record = 0;  // contains the output
 };

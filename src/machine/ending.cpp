@@ -240,7 +240,7 @@ bool is_paused(const State& s) {
 
 void check_run(Turn& t) {
   State& s = t.s;
-  if (!s.began || s.finishing) return;
+  if (!s.began || s.finishing || (is_held_up(s) && s.hold == Hold::none)) return;
   if (s.hold == Hold::interrupt || s.hold == Hold::machine || s.hold == Hold::refused) {
     if (under_way(s) > 0) return;
     if (s.hold == Hold::machine) return end_run(t, Ending::machine_trouble, RunStatus::interrupted, s.hold_why);

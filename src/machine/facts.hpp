@@ -130,6 +130,7 @@ struct ChildNotOpened {
 struct ChildReported {
   NodeId node = NodeId::none;
   Usage usage = {};
+  std::uint64_t steps = 0;  // that it completed since the last report
 };
 /// A message arrived for a child that had ended its execution because it waits.
 struct ChildWoken {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
+
 namespace pawl::machine {
 namespace {
 
@@ -67,6 +69,10 @@ void append(std::vector<Expression::Reference>& to, const std::vector<Expression
 }
 
 }  // namespace
+
+std::string cache_hash(const Step& step, const std::string& key) {
+  return to_hex(sha256(step.definition_hash + "\n" + key));
+}
 
 bool needs_loading(const Node& node) {
   if (node.output != nullptr || !node.output_error.empty()) return false;

@@ -41,5 +41,8 @@ class AttemptNames final : public Names {
 /// Returns the output if it is in memory.
 [[nodiscard]] Result<Json> output_of(const Node& node);
 [[nodiscard]] bool needs_loading(const Node& node);
+/// Returns what identifies a result in the cache of a store: the key, and the definition of the step, so that a changed
+/// step does not use an old result.
+[[nodiscard]] std::string cache_hash(const Step& step, const std::string& key);
 
 }  // namespace pawl::machine

@@ -140,7 +140,8 @@ struct ChildOpened {
 struct ChildReported {
   static constexpr const char* kType = "child_reported";
   std::string path = {};
-  Usage usage = {};  // of the child until now
+  Usage usage = {};         // of the child until now
+  std::uint64_t steps = 0;  // that it completed since the last report
 };
 struct StepsAdded {
   static constexpr const char* kType = event_type::kStepsAdded;

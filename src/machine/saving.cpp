@@ -79,6 +79,7 @@ void handle(Turn& t, const fact::SaveDurable& f) {
   Saving& saving = t.s.saving;
   if (!saving.in_flight || saving.in_flight->id != f.batch) return;
   const bool was_failing = saving.failures > 0;
+  const bool was_held_up = is_held_up(t.s);
   saving.durable = saving.in_flight->first + saving.in_flight->records.size() - 1;
   saving.in_flight.reset();
   saving.waits = false;
@@ -86,7 +87,7 @@ void handle(Turn& t, const fact::SaveDurable& f) {
   if (was_failing) tell(t, event_type::kStorageRecovered, nullptr, {{"records", saving.durable}});
   if (saving.unsaved.empty()) saving.memory_only = false;
   flush_deferred(t);
-  if (was_failing) kick(t);
+  if (was_failing || (was_held_up && !is_held_up(t.s))) kick(t);
 }
 
 void handle(Turn& t, const fact::SaveFailed& f) {

@@ -157,7 +157,7 @@ bool over_budget(const State& s) {
 
 bool may_start(const Turn& t, const Scope& scope) {
   const State& s = t.s;
-  if (s.finishing || scope.stopping) return false;
+  if (s.finishing || scope.stopping || is_held_up(s)) return false;
   if (s.saving.failures > 0 && !s.saving.memory_only) return false;
   if (is_within(s, scope, ScopeKind::finally)) return s.hold == Hold::none || s.hold == Hold::cancel;
   return s.hold == Hold::none && s.breakpoint_after.empty() && !s.pause_requested && !over_budget(s);

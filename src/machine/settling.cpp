@@ -51,6 +51,7 @@ void note_phases(Turn& t, const Node& node) {
   const bool barrier = known != stages.end() && known->type == Stage::Type::barrier;
   record(t, recorded::PhaseCompleted{.stage = stage, .layer = stage.empty() ? node.step->layer : 0});
   label(t, barrier ? Kind::barrier : Kind::stage_complete, barrier ? Reason::barrier : Reason::stage_completed, &node);
+  if (!stage.empty()) t.s.saving.hold_until = t.s.records;
 }
 
 void label_end(Turn& t, const Node& node) {
@@ -85,13 +86,13 @@ void settle(Turn& t, Node& node, Settled how) {
                                   .usage = how.report.usage,
                                   .confidence = how.report.confidence,
                                   .ms = how.ms,
-                                  .cached_from = std::move(how.cached_from)});
-  announce_settled_step(t, node);
+                                  .cached_from = how.cached_from});
+  announce_settled_step(t, node, how.cached_from);
   node.stop = Stop::none;
   const Scope& scope = scope_at(t.s, node.scope);
   if (scope.kind != ScopeKind::item) label_end(t, node);
   if (how.status == StepStatus::completed && !node.cache_key.empty() && node.looked_up)
-    when_durable(t, command::StoreCache{node.cache_key, node.path, t.s.records});
+    when_durable(t, command::StoreCache{node.cache_key, cache_hash(*node.step, node.cache_key), node.path, t.s.records});
   if (std::exchange(node.active, false)) --scope_at(t.s, node.scope).active;
   note_phases(t, node);
   if (fails_scope(node)) follow_failure(t, node);

@@ -181,6 +181,7 @@ struct Saving {
   bool memory_only = false;  // the workflow continues without storage
   bool given_up = false;     // no other save is tried
   bool wanted = false;       // a checkpoint was asked for
+  std::uint64_t hold_until = 0;  // nothing starts before this record is durable: the end of a stage is saved apart
   TimerId soon = TimerId::none;
   std::deque<Deferred> deferred = {};
 };
@@ -258,6 +259,11 @@ struct State {
 
   [[nodiscard]] const Workflow& workflow() const { return *definition->workflow; }
   [[nodiscard]] std::size_t count(Activity activity) const { return counts[static_cast<std::size_t>(activity)]; }
+  /// Returns the number of attempts that run or are about to start.
+  [[nodiscard]] std::size_t busy_attempts() const {
+    return count(Activity::acquiring) + count(Activity::starting) + count(Activity::running) +
+           count(Activity::stopping);
+  }
 };
 
 [[nodiscard]] Node* find_node(State& s, NodeId id);

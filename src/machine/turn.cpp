@@ -19,6 +19,11 @@ void label(Turn& t, Kind kind, Reason reason, const Node* node) {
 
 bool all_durable(const State& s) { return s.saving.memory_only || s.saving.durable >= s.records; }
 
+bool is_held_up(const State& s) {
+  const Saving& saving = s.saving;
+  return saving.durable < saving.hold_until && !saving.memory_only && !saving.given_up;
+}
+
 void when_durable(Turn& t, Command command) {
   if (all_durable(t.s)) {
     t.out.push_back(std::move(command));

@@ -45,7 +45,8 @@ void release_permits(Turn& t, Node& node);
 
 // announce.cpp: what observers are told. Each is called where the machine decides it.
 void announce_begun_step(Turn& t, const Node& node);
-void announce_settled_step(Turn& t, const Node& node);
+/// `cached_from` is the RUN@SEQ that its output comes from, or empty.
+void announce_settled_step(Turn& t, const Node& node, const std::string& cached_from);
 void announce_breakpoint(Turn& t, const Node& node, const char* where);
 /// Once per execution, if the budget keeps the step from starting.
 void announce_budget(Turn& t, const Node& node);
@@ -173,6 +174,8 @@ void start_run(Turn& t);
 void save_if_needed(Turn& t, bool at_once);
 void retry_save(Turn& t);
 void flush_deferred(Turn& t);
+/// Returns whether the end of a stage must be durable before anything else happens.
+[[nodiscard]] bool is_held_up(const State& s);
 /// Returns whether everything recorded is durable, or will never be.
 [[nodiscard]] bool all_durable(const State& s);
 
