@@ -529,6 +529,10 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
                                 .logs = std::move(logs)},
                         .plan = {},
                         .notes = {}};
+  for (const Remark& remark : workflow->remarks) {
+    if (remark.about == Remark::About::ignored_key)
+      resumption.notes.push_back(fmt::format("{}:{}: {}", file, remark.place.line, remark.message));
+  }
   PAWL_TRY(keep_secret(services, resumption.run));
   resumption.run.key_values = std::move(key_values);
   resumption.run.first_kind = Kind::step_start;

@@ -55,7 +55,8 @@ void reopen_scope(State& s, Scope& scope, bool automatic);
 bool stays_failed(const Node& node, bool automatic) {
   const StepRecord& record = node.record;
   if (node.step->continue_on_error || record.reason == StepReason::rejected) return true;
-  return automatic && (!record.retryable || record.spent >= node.step->retry.attempts.value_or(1));
+  const bool unknown = is_computed(*node.step, Setting::attempts);  // begin_attempts() checks it
+  return automatic && (!record.retryable || (!unknown && record.spent >= node.step->retry.attempts.value_or(1)));
 }
 
 void reopen_items(Node& node) {

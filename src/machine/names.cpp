@@ -118,6 +118,11 @@ Result<Json> StateNames::find(std::span<const PathPart> path) const {
   return follow(value, path.subspan(1));
 }
 
+Result<Json> AttemptNames::find(std::span<const PathPart> path) const {
+  const std::string* root = name_at(path, 0);
+  return root != nullptr && values_.contains(*root) ? follow(values_, path) : names_.find(path);
+}
+
 bool StateNames::failed() const {
   const auto failing = [](const Scope& at) {
     const bool aside = at.kind == ScopeKind::on_failure || at.kind == ScopeKind::run_failure;
@@ -163,6 +168,9 @@ std::vector<Expression::Reference> references_of(const Step& step) {
   if (step.when) append(all, step.when->references());
   if (step.working_dir) append(all, step.working_dir->references());
   if (step.retry.when) append(all, step.retry.when->references());
+  for (const auto* computed : {&step.computed, &step.retry.computed}) {
+    for (const ComputedSetting& setting : *computed) append(all, setting.value.references());
+  }
   if (step.cache) append(all, step.cache->key.references());
   for (const auto& [name, value] : step.env) append(all, value.references());
   if (const auto* run = std::get_if<RunCommand>(&step.work)) {

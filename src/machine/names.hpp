@@ -20,6 +20,19 @@ class StateNames final : public Names {
   const Node* node_;
 };
 
+/// The names of a retry's condition: those of the step, and `error`, `exit_code` and `attempt` of the failed attempt.
+class AttemptNames final : public Names {
+ public:
+  AttemptNames(const Names& names, std::string error, int exit_code, std::uint32_t attempt)
+      : names_(names), values_{{"error", std::move(error)}, {"exit_code", exit_code}, {"attempt", attempt}} {}
+  [[nodiscard]] Result<Json> find(std::span<const PathPart> path) const override;
+  [[nodiscard]] bool failed() const override { return names_.failed(); }
+
+ private:
+  const Names& names_;
+  const Json values_;
+};
+
 /// Returns the expressions' references of a step: its condition, arguments, prompt, items and so on.
 [[nodiscard]] std::vector<Expression::Reference> references_of(const Step& step);
 /// Returns the nodes whose outputs these references need and that are not in memory.

@@ -184,7 +184,8 @@ StepRecord record_of(const State& s, const Node& node, const EventOf& event_of) 
     record.driven_from_us = -1;
   }
   // The time that it took counts only for timeouts and for steps that contain others.
-  if (has_attempts(*node.step) && !node.step->total_timeout) record.driven_from_us = -1;
+  const bool limited = node.step->total_timeout || is_computed(*node.step, Setting::total_timeout);
+  if (has_attempts(*node.step) && !limited) record.driven_from_us = -1;
   if (record.output_event != 0) record.output_event = translated(s, record.output_event, event_of);
   if (record.previous.is_object()) {
     for (auto& [id, entry] : record.previous.items()) {
