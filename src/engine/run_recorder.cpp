@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "base/error_line.hpp"
 #include "domain/audited_events.hpp"
@@ -38,18 +39,23 @@ int weight(Kind kind) {
   return 0;
 }
 
+/// RUN@stage:ID finds the checkpoint at which the stage was completed.
+std::string stage_of(const machine::Label& label) {
+  return label.kind == Kind::stage_complete || label.kind == Kind::barrier ? label.stage : std::string();
+}
+
 /// Returns what else the checkpoint is about: each step and stage once, the most important first.
 std::vector<SaveLabel> other_labels(std::vector<machine::Label> labels, const machine::Label& main) {
   std::ranges::stable_sort(labels, std::greater(), [](const machine::Label& label) { return weight(label.kind); });
   std::vector<SaveLabel> others;
-  std::set<std::pair<std::string, std::string>> seen{{main.step, main.stage}};
+  std::set<std::pair<std::string, std::string>> seen{{main.step, stage_of(main)}};
   for (const machine::Label& label : labels) {
     if (others.size() == kLabelsMax) break;
-    if (label.step.empty() && label.stage.empty()) continue;
-    if (!seen.emplace(label.step, label.stage).second) continue;
+    if (label.step.empty() && stage_of(label).empty()) continue;
+    if (!seen.emplace(label.step, stage_of(label)).second) continue;
     others.push_back({.kind = label.kind,
                       .reason = label.reason,
-                      .stage = label.stage,
+                      .stage = stage_of(label),
                       .step = label.step.substr(0, kLabelBytesMax)});
   }
   return others;
@@ -188,13 +194,13 @@ SaveDraft RunRecorder::draft_of(const machine::SaveBatch& batch) {
   warn_of_size(draft.state);
   SaveRequest& request = draft.request;
   const auto main = std::ranges::max_element(batch.labels, [](const machine::Label& a, const machine::Label& b) {
-    return weight(a.kind) < weight(b.kind) || (weight(a.kind) == weight(b.kind) && &a < &b);  // the last of the most important
+    return std::tuple(weight(a.kind), !a.step.empty(), &a) < std::tuple(weight(b.kind), !b.step.empty(), &b);
   });
   if (main != batch.labels.end()) {
     request.kind = main->kind;
     request.reason = main->reason;
     request.step = main->step.substr(0, kLabelBytesMax);
-    request.stage = main->stage;
+    request.stage = stage_of(*main);
     request.also = other_labels(batch.labels, *main);
   }
   request.status = checkpoint_status(context_.state.status);
@@ -238,6 +244,12 @@ Result<void> RunRecorder::seal_inbox() { return writer_ ? writer_->seal_inbox() 
 
 void RunRecorder::unseal_inbox() {
   if (writer_) static_cast<void>(writer_->unseal_inbox());
+}
+
+void RunRecorder::tell_saved(const Saved& saved) {
+  const SaveRequest& request = draft_.request;
+  Json data = {{"sequence", saved.sequence.value}, {"kind", to_text(request.kind)}, {"reason", to_text(request.reason)}};
+  pass(event_type::kCheckpointSaved, request.step, std::move(data));
 }
 
 /// Whether the save is durable is read, never assumed. Its state counts the records of the run, so it names its batch.
@@ -288,6 +300,7 @@ void RunRecorder::saved(Result<Saved> result) {
     pass(event_type::kStorageRecovered, "", {{"sequence", result->sequence.value}});
   }
   if (!light) error_.reset();
+  tell_saved(*result);
   if (!light && goes_on(context_)) last_state_ = std::move(draft_.state);
   draft_ = {};
   tell_durable(light);

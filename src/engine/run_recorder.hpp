@@ -65,6 +65,7 @@ class RunRecorder {
   [[nodiscard]] Result<void> open_again();
   [[nodiscard]] bool settle_doubt();
   void tell_durable(bool light);
+  void tell_saved(const Saved& saved);
   void pass(std::string_view type, const std::string& step, Json data);
 
   RunContext& context_;
