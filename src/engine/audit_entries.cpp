@@ -4,6 +4,7 @@
 
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
+#include "engine/held_ledger.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/open_run.hpp"
 #include "engine/save.hpp"
@@ -11,17 +12,6 @@
 
 namespace pawl {
 namespace {
-
-constexpr std::int64_t kWriterWaitMax_us = 5'000'000;
-constexpr std::int64_t kBusyPause_us = 5'000;
-
-Result<std::unique_ptr<RunWriter>> open_writer(Store& store, const RunId& run, Clock& clock) {
-  for (std::int64_t waited_us = 0;; waited_us += kBusyPause_us) {
-    auto writer = store.open_run(run, {});
-    if (writer || writer.error().code != Code::run_busy || waited_us >= kWriterWaitMax_us) return writer;
-    clock.sleep_us(kBusyPause_us);
-  }
-}
 
 Result<AddedEntry> ask_owner(Store& store, const RunId& run, const NewAuditEntry& entry) {
   PAWL_TRY(checked_post(
@@ -111,7 +101,7 @@ Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry
   if (!writer && writer.error().code == Code::run_busy) {
     // An execution reads its inbox; any other holder releases the run soon.
     if (load_state(store, run)) return ask_owner(store, run, entry);
-    writer = open_writer(store, run, clock);
+    writer = open_ledger_writer(store, clock, run);
   }
   if (!writer) return std::unexpected(writer.error());
   PAWL_TRY_ASSIGN(AddedEntry added, write_entry(store, **writer, run, entry, settings.checkpoint.size_max_bytes));
