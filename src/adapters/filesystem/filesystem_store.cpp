@@ -254,7 +254,7 @@ Result<FilesystemStore::WriterView> FilesystemStore::view_for_writer(const RunId
         snapshot && std::ranges::none_of(snapshot->journals(), &JournalView::has_unconfirmed) && !snapshot->damage();
     if (!unchanged) {
       PAWL_TRY_ASSIGN(snapshot,
-                      JournalSnapshot::take(files_, environment_.owner.boot_id, JournalSnapshot::Records::all, except));
+                      except != 0 ? view_of_others() : JournalSnapshot::take(files_, environment_.owner.boot_id));
     }
     bool is_new = false;
     if (except != 0) {

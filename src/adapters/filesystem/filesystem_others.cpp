@@ -1,4 +1,4 @@
-// FilesystemStore: telling the writer of a run that somebody waits for it.
+// FilesystemStore: other writers. Telling the writer of a run that somebody waits for it, and reading their journals.
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 
@@ -21,6 +21,17 @@ Result<std::unique_ptr<RunClaim>> FilesystemStore::claim(const RunId& run) {
   PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::write));
   PAWL_TRY(lock->try_lock_shared(layout::kClaimByte));
   return std::make_unique<FilesystemClaim>(std::move(lock));
+}
+
+/// Most stores have one writer, or others that rest. Their journals need not be read again for every run.
+Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::view_of_others() {
+  const std::string& boot_id = environment_.owner.boot_id;
+  if (others_) {
+    PAWL_TRY_ASSIGN(const bool untouched, others_->is_untouched(files_, boot_id, journal_->number()));
+    if (untouched) return others_;
+  }
+  PAWL_TRY_ASSIGN(others_, JournalSnapshot::take(files_, boot_id, JournalSnapshot::Records::all, journal_->number()));
+  return others_;
 }
 
 }  // namespace pawl
