@@ -1,4 +1,6 @@
 // FilesystemStore: other writers. Telling the writer of a run that somebody waits for it, and reading their journals.
+#include <algorithm>
+
 #include "adapters/filesystem/filesystem_store.hpp"
 #include "adapters/filesystem/layout.hpp"
 
@@ -32,6 +34,18 @@ Result<std::shared_ptr<JournalSnapshot>> FilesystemStore::view_of_others() {
   }
   PAWL_TRY_ASSIGN(others_, JournalSnapshot::take(files_, boot_id, JournalSnapshot::Records::all, journal_->number()));
   return others_;
+}
+
+/// The own journal has no records of a run that this process has not opened and that it did not have before.
+Result<std::optional<Error>> FilesystemStore::absence_of(const RunId& run) {
+  const Lock lock(open_mutex_);
+  if (!journal_ || journaled_.contains(run.text())) return std::optional<Error>();
+  PAWL_TRY_ASSIGN(const auto others, view_of_others());
+  if (others->damage() || others->copied() || std::ranges::any_of(others->journals(), &JournalView::has_unconfirmed))
+    return std::optional<Error>();
+  const auto record = RunReader(files_, keys_, run.text(), others).run_record();
+  if (record || record.error().code != Code::run_not_found) return std::optional<Error>();
+  return std::optional(record.error());
 }
 
 }  // namespace pawl

@@ -127,6 +127,9 @@ class FilesystemStore final : public Store {
     bool is_new = false;  // certainly: there is nothing of the run in files or journals
   };
   Result<std::shared_ptr<JournalSnapshot>> view_of_others() PAWL_REQUIRES(open_mutex_);
+  /// Returns the error of a run that certainly does not exist; nothing if that is unknown. Does not read the own
+  /// journal.
+  Result<std::optional<Error>> absence_of(const RunId& run);
   Result<void> prepare_store(const RunId& run);
   Result<WriterView> view_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run, Sequence fall_back_to) PAWL_REQUIRES(open_mutex_);
