@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/run_view.hpp"
 #include "domain/event_types.hpp"
 
 namespace pawl::cli {
@@ -89,6 +90,7 @@ const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::h
       {event_type::kStorageRecovered, &LivePicture::trouble},
       {event_type::kInboxTrouble, &LivePicture::trouble},
       {event_type::kLargeCheckpoint, &LivePicture::trouble},
+      {event_type::kNotifyFailed, &LivePicture::trouble},
       {event_type::kInterrupting, &LivePicture::trouble},
       {event_type::kCancelling, &LivePicture::trouble},
       {event_type::kBudgetReached, &LivePicture::trouble},
@@ -387,9 +389,13 @@ void LivePicture::message(const RunEvent& event, Moment) {
 }
 
 void LivePicture::trouble(const RunEvent& event, Moment) {
+  if (event.type == event_type::kStorageTrouble) {
+    if (event.run == run_ || !event.step.empty())
+      settle(TerminalLine().add(Colour::yellow, "! " + storage_trouble_text(event)));
+    return;
+  }
   std::string text = event.type;
   std::ranges::replace(text, '_', ' ');
-  if (event.type == event_type::kStorageTrouble) text += fmt::format(" ({})", printable(event_text(event, "mode")));
   std::string why = event_text(event, "error");
   if (why.empty()) why = event_text(event, "why");
   if (!why.empty()) text += fmt::format(": {}", printable(why));

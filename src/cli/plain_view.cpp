@@ -38,6 +38,7 @@ class PlainView final : public RunView {
   void begin(const RunId& run, const Workflow&, const RunState&) override { main_run_ = run.text(); }
 
   void on_event(const RunEvent& event) override {
+    if (event.type == event_type::kCheckpointSaved) return;  // for programs
     if (options_.step_output && !event.step.empty()) lines_.end(source(event.run, event.step), out_);
     progress_.take(event);
     const std::string text = line(event);
@@ -124,12 +125,17 @@ class PlainView final : public RunView {
       return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
     if (event.type == event_type::kChildStarted) return fmt::format("{}: run {}\n", step, text("run"));
     if (event.type == event_type::kStorageTrouble) {
-      err_.write(fmt::format("pawl: storage error ({}): {}\n", text("mode"), text("error")));
+      err_.write(fmt::format("pawl: {}\n", storage_trouble_text(event)));
       static_cast<void>(err_.flush());
       return {};
     }
     if (event.type == event_type::kStorageRecovered) {
       err_.write(fmt::format("pawl: storage works again, at checkpoint {}\n", number("sequence")));
+      static_cast<void>(err_.flush());
+      return {};
+    }
+    if (event.type == event_type::kNotifyFailed) {
+      err_.write(fmt::format("warning: the command of `notify` failed: {}\n", text("error")));
       static_cast<void>(err_.flush());
       return {};
     }
@@ -171,6 +177,16 @@ class JsonView final : public RunView {
 };
 
 }  // namespace
+
+std::string storage_trouble_text(const RunEvent& event) {
+  const std::string error = printable(text_in(event.data, "error"));
+  if (event.step.empty()) return fmt::format("storage error ({}): {}", printable(text_in(event.data, "mode")), error);
+  const auto number = [&](const char* key) { return event.data.value(key, std::uint64_t{0}); };
+  std::string text = fmt::format("{}: can't start: {}", printable(event.step), error);
+  if (number("try") > 0 && number("tries") > 0)
+    text += fmt::format("; retrying ({} of {})", number("try"), number("tries"));
+  return text;
+}
 
 std::unique_ptr<RunView> make_plain_view(const Invocation& invocation, const ViewOptions& options) {
   return std::make_unique<PlainView>(invocation, options);
