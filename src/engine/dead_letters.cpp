@@ -52,7 +52,11 @@ Result<std::string> choose_map(const RunState& state, const RunId& run, const st
   }
   std::vector<std::string> paths;
   for (const auto& [path, record] : state.steps) {
-    if (record.map && !record.map->failed.empty()) paths.push_back(path);
+    if (!record.map || record.map->failed.empty()) continue;
+    // A map inside a failed item is tried again with that item.
+    const bool is_inside =
+        std::ranges::any_of(paths, [&](const std::string& outer) { return path != outer && within(path, outer); });
+    if (!is_inside) paths.push_back(path);
   }
   if (paths.size() == 1) return paths.front();
   if (paths.empty())
@@ -142,14 +146,11 @@ void reopen(RunState& state, const std::string& step, const std::vector<std::uin
   record.clear_reason();
   record.ended = {};
   record.spent = 0;
-  const std::set<std::uint64_t> again(indices.begin(), indices.end());
+  // What an item has completed stays completed; the resume opens what failed in it.
   forget(state, [&](const std::string& path) {
     if (path == step || !within(path, step)) return false;
-    std::string_view rest = std::string_view(path).substr(step.size());
-    if (within(rest, ".reduce") || within(rest, ".on_failure") || within(rest, ".then")) return true;
-    if (!rest.starts_with('[')) return false;
-    const auto index = IndexRanges::parse(rest.substr(1, rest.find(']') - 1));
-    return index && index->count() == 1 && again.contains(index->ranges().begin()->first);
+    const std::string_view rest = std::string_view(path).substr(step.size());
+    return within(rest, ".reduce") || within(rest, ".on_failure") || within(rest, ".then");
   });
 }
 

@@ -41,7 +41,7 @@ Executor::Executor(const ExecutionServices& services, EventLoop& loop, OpenedRun
                .masks = RunMasks(services.settings.secrets, run.state.masked_keys, std::move(run.key_values))},
       recorder_(context_, std::move(run.writer), run.events, std::move(run.first_events)),
       trees_(context_),
-      items_(context_, [this](std::uint64_t record) { return recorder_.event_of(record); }),
+      items_(context_, recorder_),
       launcher_(context_, recorder_, trees_, items_),
       children_(context_),
       inbox_(context_, recorder_),

@@ -88,7 +88,7 @@ void ItemSource::load_output(const machine::command::LoadOutput& command) {
   const machine::Node* node = context_.node(command.node);
   if (node == nullptr) return;
   machine::fact::OutputLoaded loaded{.node = command.node};
-  Result<Json> output = command.record == 0 ? results_of(*node) : event_output(event_of_(command.record), node->path);
+  Result<Json> output = command.record == 0 ? results_of(*node) : event_output(recorder_.event_of(command.record), node->path);
   if (output) {
     loaded.output = std::move(*output);
   } else {
@@ -129,14 +129,14 @@ Result<Json> ItemSource::event_output(std::uint64_t event, const std::string& pa
 
 Result<Json> ItemSource::output_of(const machine::Node& node) const {
   if (!machine::needs_loading(node)) return machine::output_of(node);
-  if (node.record.output_event != 0) return event_output(event_of_(node.record.output_event), node.path);
+  if (node.record.output_event != 0) return event_output(recorder_.event_of(node.record.output_event), node.path);
   return results_of(node);
 }
 
 /// Visits the results of a map that a rollback did not take back, oldest first.
 Result<void> ItemSource::for_each_result(const std::string& path,
                                          const std::function<Result<void>(Json)>& use) const {
-  std::uint64_t after = 0;
+  std::uint64_t after = recorder_.before_results(path);
   while (true) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, context_.services.store.events(context_.id, after, kEventsPage));
     if (events.empty()) return {};

@@ -3,7 +3,7 @@
 
 #include <unordered_map>
 
-#include "engine/run_context.hpp"
+#include "engine/run_recorder.hpp"
 
 namespace pawl {
 
@@ -11,9 +11,7 @@ inline constexpr std::uint64_t kMapOutputBytesMax = 64ULL << 20;
 
 class ItemSource {
  public:
-  /// `event_of` returns the event that contains the output of a record.
-  ItemSource(RunContext& context, std::function<std::uint64_t(std::uint64_t record)> event_of)
-      : context_(context), event_of_(std::move(event_of)) {}
+  ItemSource(RunContext& context, const RunRecorder& recorder) : context_(context), recorder_(recorder) {}
 
   /// Reads the whole file once, to count and to identify the items; then it is streamed. Reports ItemsLoaded.
   void load_items(const machine::command::LoadItems& command);
@@ -42,7 +40,7 @@ class ItemSource {
   [[nodiscard]] bool counts(const machine::Node& map, std::uint64_t index) const;
 
   RunContext& context_;
-  const std::function<std::uint64_t(std::uint64_t record)> event_of_;
+  const RunRecorder& recorder_;
   std::unordered_map<machine::NodeId, Stream> streams_;
 };
 

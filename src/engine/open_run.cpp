@@ -300,6 +300,26 @@ std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow
   return dropped;
 }
 
+/// Variables that were added to the file have their defaults, or are given like masked values.
+Result<void> add_new_variables(const ExecutionServices& services, const Workflow& workflow, RunState& state) {
+  for (const Variable& variable : workflow.vars) {
+    if (state.vars.contains(variable.name)) continue;
+    if (services.given.contains(variable.name)) {
+      state.vars[variable.name] = services.given[variable.name];
+    } else if (variable.required) {
+      return fail(Error{Code::invalid_variable,
+                        fmt::format("the changed workflow requires the variable '{}', which this run does not have",
+                                    variable.name),
+                        workflow.file,
+                        fmt::format("give '{}' a default in the workflow, or start a new run", variable.name),
+                        0});
+    } else {
+      state.vars[variable.name] = variable.value;
+    }
+  }
+  return {};
+}
+
 Result<void> check_workflow(const ExecutionServices& services, const ResumeRequest& request, const Workflow& workflow,
                             RunState& state, Resumption& resumption) {
   if (workflow.hash == state.workflow_hash) return {};
@@ -315,6 +335,7 @@ Result<void> check_workflow(const ExecutionServices& services, const ResumeReque
     const Subject subject{.run = request.id.text(), .value = request.working_dir};
     return fail(Error{Code::workflow_changed, message, workflow.file, {}, 0, Advice::accept_changes, subject});
   }
+  PAWL_TRY(add_new_variables(services, workflow, changed));
   state = std::move(changed);
   resumption.run.first_events.push_back(
       {event_type::kWorkflowChanged,

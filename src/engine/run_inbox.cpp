@@ -79,14 +79,14 @@ void RunInbox::poll() {
 
 void RunInbox::read(const machine::command::ReadInbox& command) {
   if (command.seal) {
-    const Result<void> sealed = recorder_.writer().seal_inbox();
+    const Result<void> sealed = recorder_.seal_inbox();
     if (!sealed) recorder_.tell({.type = event_type::kInboxTrouble, .data = {{"error", describe_in_line(sealed.error())}}});
   }
   poll();
   context_.feed(machine::fact::InboxRead{command.seal});
 }
 
-void RunInbox::unseal() { static_cast<void>(recorder_.writer().unseal_inbox()); }
+void RunInbox::unseal() { recorder_.unseal_inbox(); }
 
 void RunInbox::take(const machine::command::TakeMessage& command) {
   recorder_.drop_details(event_type::kMessageRefused, command.id);

@@ -18,7 +18,7 @@ namespace pawl {
 namespace {
 
 constexpr std::size_t kLabelsMax = 200;
-constexpr std::uint32_t kFullTriesMax = 6;  // before only the events are saved
+constexpr std::uint32_t kFullTriesMax = 8;  // before only the events are saved
 
 /// If several things share a checkpoint, the most important one determines its kind.
 int weight(Kind kind) {
@@ -127,9 +127,15 @@ void RunRecorder::tell(const machine::command::Tell& told) {
   }
   ++events_;
   if (told.record != 0) event_of_record_[told.record] = events_;
+  if (told.type == event_type::kMapStarted) map_starts_[told.path] = events_;
   if (context_.services.observer != nullptr)
     pending_told_.push_back(
         {context_.id.text(), told.type, told.path, context_.services.clock.now(), std::move(data)});
+}
+
+std::uint64_t RunRecorder::before_results(const std::string& map) const {
+  const auto found = map_starts_.find(map);
+  return found == map_starts_.end() ? 0 : found->second;
 }
 
 std::uint64_t RunRecorder::event_of(std::uint64_t record) const {
@@ -207,25 +213,34 @@ void RunRecorder::save(const machine::SaveBatch& batch) {
     return begin(false);
   }
   if (!in_doubt_) return begin(false);
-  // The run is opened again. Whether the save is durable is read, never assumed.
-  const Sequence before = writer_->info().latest;
-  saver_.reset();
-  writer_.reset();
-  Result<std::unique_ptr<RunWriter>> again = context_.services.store.open_run(context_.id, {});
-  if (!again) {
-    const auto post = [this, alive = context_.alive, error = again.error()] {
-      if (*alive) failed(error);
-    };
-    return context_.loop.post(post);
+  if (const Result<void> opened = open_again(); !opened) {
+    // After a failed sync this process can't write to the journal any more. A resume by another one can.
+    const Error known = error_ ? *error_ : opened.error();
+    return context_.loop.post([this, alive = context_.alive, known] {
+      if (*alive) failed(known);
+    });
   }
-  writer_ = std::move(*again);
-  open_saver();
-  in_doubt_ = false;
-  if (writer_->info().latest > before && settle_doubt()) return;
+  if (settle_doubt()) return;
   begin(false);
 }
 
-/// Compares the newest checkpoint with the draft: its state counts the records of the run, so it names its batch.
+/// Opens the run again after a save whose outcome is unknown.
+Result<void> RunRecorder::open_again() {
+  saver_.reset();
+  writer_.reset();
+  PAWL_TRY_ASSIGN(writer_, context_.services.store.open_run(context_.id, {}));
+  open_saver();
+  in_doubt_ = false;
+  return {};
+}
+
+Result<void> RunRecorder::seal_inbox() { return writer_ ? writer_->seal_inbox() : Result<void>(); }
+
+void RunRecorder::unseal_inbox() {
+  if (writer_) static_cast<void>(writer_->unseal_inbox());
+}
+
+/// Whether the save is durable is read, never assumed. Its state counts the records of the run, so it names its batch.
 bool RunRecorder::settle_doubt() {
   const Result<Restored> newest = context_.services.store.restore(context_.id, {});
   if (!newest || newest->state != draft_.state) return false;

@@ -35,6 +35,8 @@ class RunRecorder {
   void save(const machine::SaveBatch& batch);
   /// Returns the event that contains the output of a record of this execution.
   [[nodiscard]] std::uint64_t event_of(std::uint64_t record) const;
+  /// Returns the event before the first result of a map, as far as this execution knows; otherwise 0.
+  [[nodiscard]] std::uint64_t before_results(const std::string& map) const;
   /// Returns the newest checkpoint of this execution.
   [[nodiscard]] Sequence latest() const { return latest_; }
   /// Returns the number of events so far.
@@ -47,7 +49,9 @@ class RunRecorder {
   [[nodiscard]] bool saving() const { return saving_; }
   /// Writes what could not be saved to a file in the working directory, for a person.
   void dump_if_degraded();
-  [[nodiscard]] RunWriter& writer() { return *writer_; }
+  /// Nothing that is posted to the run from then on is acknowledged.
+  [[nodiscard]] Result<void> seal_inbox();
+  void unseal_inbox();
 
  private:
   enum class Rung : std::uint8_t { full, events_only };
@@ -58,6 +62,7 @@ class RunRecorder {
   void begin(bool light);
   void saved(Result<Saved> result);
   void failed(Error error);
+  [[nodiscard]] Result<void> open_again();
   [[nodiscard]] bool settle_doubt();
   void tell_durable(bool light);
   void pass(std::string_view type, const std::string& step, Json data);
@@ -73,6 +78,7 @@ class RunRecorder {
   std::map<std::pair<std::string, std::string>, Json> details_;  // by type and step or message
   std::vector<std::function<void()>> waiting_for_next_;          // for the next save
   std::vector<std::function<void()>> waiting_;                   // for the save in progress
+  std::unordered_map<std::string, std::uint64_t> map_starts_;     // the event that tells the start, by path
   std::vector<std::string> used_files_;
   std::vector<std::string> saving_files_;
 

@@ -10,7 +10,7 @@
 namespace pawl::machine {
 namespace {
 
-constexpr std::uint32_t kMachineTriesMax = 6;
+constexpr std::uint32_t kMachineTriesMax = 12;  // about 20 s
 
 /// A fraction between 0 and 1 that differs between steps and attempts.
 double jitter_of(const Node& node) {

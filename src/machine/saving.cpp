@@ -12,7 +12,7 @@
 namespace pawl::machine {
 namespace {
 
-constexpr std::uint32_t kSaveTriesMax = 6;
+constexpr std::uint32_t kSaveTriesMax = 8;  // about 9 s
 constexpr Milliseconds kCompany{5};
 constexpr Milliseconds kMemoryOnlyRetry{30'000};
 

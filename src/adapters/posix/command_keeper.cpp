@@ -174,12 +174,23 @@ bool is_for_command(const signalfd_siginfo& info) {
   return info.ssi_code != SI_KERNEL || signal == SIGALRM;
 }
 
+namespace {
+
+/// A parent such as nohup has asked that the signal does not stop this program.
+bool is_ignored(int signal) {
+  struct sigaction current{};
+  return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 CaughtSignals::CaughtSignals() {
   std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, the exit status is lost
   sigset_t wanted;
   ::sigemptyset(&wanted);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCHLD})
-    ::sigaddset(&wanted, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCHLD}) {
+    if (!requests_stop(signal) || !is_ignored(signal)) ::sigaddset(&wanted, signal);
+  }
   ::pthread_sigmask(SIG_BLOCK, &wanted, &before_);
   fd_ = PosixFd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }

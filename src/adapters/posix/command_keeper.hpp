@@ -21,7 +21,8 @@ namespace pawl {
 [[nodiscard]] bool is_for_command(const signalfd_siginfo& info);
 
 /// While this object exists, signals that stop this program, and those that are meant for the command, are delivered as
-/// data. None is lost before a command exists.
+/// data. None is lost before a command exists. A signal that was ignored when this program started, as by nohup, stays
+/// ignored, also by the command.
 class CaughtSignals {
  public:
   CaughtSignals();

@@ -65,7 +65,7 @@ void PosixTerminal::interrupt() {
     const Lock lock(mutex_);
     typed_.clear();
   }
-  static_cast<void>(::tcflush(in_, TCIFLUSH));
+  if (!is_in_background()) static_cast<void>(::tcflush(in_, TCIFLUSH));  // it would stop a program in the background
   const std::uint64_t one = 1;
   static_cast<void>(!::write(waker_.get(), &one, sizeof(one)));  // fails only if it is set already
 }
