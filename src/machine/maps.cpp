@@ -141,7 +141,8 @@ void trip(Turn& t, Node& node) {
   announce_open_circuit(t, node);
   if (node.record.map->trips >= breaker.trips) {
     map.stopped = true;
-    map.error = fmt::format("the circuit breaker opened {} times", node.record.map->trips);
+    map.error = fmt::format("the circuit breaker opened {}",
+                            breaker.trips == 1 ? "once" : fmt::format("{} times", node.record.map->trips));
     return;
   }
   map.open = true;
