@@ -24,7 +24,7 @@ struct LogsArguments {
   std::optional<std::uint64_t> attempt;
 };
 
-/// `STEM.N.log`, where an item's stem is `pages/[17].write` (engine: Execution::file_stem).
+/// `STEM.N.log`, where an item's stem is `pages/[17].write` (engine/attempt_files).
 std::optional<LogFile> parse_log_name(const std::string& name) {
   LogFile file;
   if (name.ends_with(".log")) {
