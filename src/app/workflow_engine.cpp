@@ -13,6 +13,7 @@
 #include "domain/lifecycle.hpp"
 #include "engine/open_run.hpp"
 #include "engine/run_session.hpp"
+#include "service/workflow_session.hpp"
 #include "workflow/parse_workflow.hpp"
 
 namespace pawl {
@@ -83,22 +84,24 @@ struct WorkflowEngine::Parts {
   Parts(Pawl& of, const HandlerRegistry& registry, WorkflowOptions with)
       : pawl(of), handlers(registry), options(std::move(with)) {}
 
-  ExecutionServices services(const HandlerRegistry& registry, RunObserver& observer, const std::string& text) {
+  ExecutionServices services(const HandlerRegistry& registry, RunObserver& observer, const std::string& text,
+                             LoadFor begun) {
     ExecutionServices services{
         .store = pawl.store(), .clock = clock, .random = random, .files = files, .handlers = registry};
     services.settings = pawl.settings();
     services.observer = &observer;
     for (char** entry = environ; *entry != nullptr; ++entry) services.environment.emplace_back(*entry);
     services.store_uri = pawl.uri() == "memory:" ? pawl.uri() : files.absolute(pawl.uri(), "");
-    services.load_workflow = [this, text](const std::string& file) { return load(file, text); };
+    services.load_workflow = [this, text, begun](const std::string& file) { return load(file, text, begun); };
     services.parse_added = parse_added_steps;
     services.resident_bytes = resident_bytes;
     return services;
   }
 
   /// A run without a file was started from a text, which the caller must pass again.
-  Result<Workflow> load(const std::string& file, const std::string& text) {
-    if (!text.empty()) return parse_or_fail({text, ""});
+  Result<Workflow> load(const std::string& file, const std::string& text, LoadFor what) {
+    const bool begun = what == LoadFor::begun_run;
+    if (!text.empty()) return parse_or_fail({.text = text, .file = "", .begun = begun});
     if (file.empty()) {
       return fail(Error{Code::usage,
                         "the run was started from a workflow text, which is missing",
@@ -107,8 +110,9 @@ struct WorkflowEngine::Parts {
                         0});
     }
     const std::string path = files.absolute(file, "");
-    PAWL_TRY_ASSIGN(std::string read, files.read(path, kWorkflowBytesMax));
-    return parse_or_fail({std::move(read), path});
+    const auto read = [this](const std::string& other) { return files.read(other, kWorkflowBytesMax); };
+    PAWL_TRY_ASSIGN(std::string yaml, read(path));
+    return parse_or_fail({std::move(yaml), path, read, begun});
   }
 
   Result<WorkflowSummary> execute(ExecutionServices& services, OpenedRun run) {
@@ -145,7 +149,7 @@ struct WorkflowEngine::Parts {
     if (!fresh.vars.is_object()) return fail(Code::invalid_variable, "the variables are not a JSON object");
     PAWL_TRY(check_handlers(*fresh.workflow, handlers));
     Forwarder observer(options.observer);
-    ExecutionServices using_these = services(handlers, observer, "");
+    ExecutionServices using_these = services(handlers, observer, "", LoadFor::new_run);
     PAWL_TRY_ASSIGN(OpenedRun opened, open_new(using_these, fresh));
     return execute(using_these, std::move(opened));
   }
@@ -159,7 +163,7 @@ WorkflowEngine::~WorkflowEngine() = default;
 
 Result<WorkflowSummary> WorkflowEngine::run_file(std::string_view run, const std::string& file, std::string_view vars) {
   if (file.empty()) return fail(Code::usage, "missing workflow file");
-  PAWL_TRY_ASSIGN(Workflow workflow, parts_->load(file, ""));
+  PAWL_TRY_ASSIGN(Workflow workflow, parts_->load(file, "", LoadFor::new_run));
   return parts_->start(run, std::move(workflow), vars);
 }
 
@@ -195,8 +199,8 @@ Result<void> WorkflowEngine::Parts::check_resume(const RunId& id, const ResumeOp
     facts.lifecycle->status = state->resumes > 0 ? Status::recovering : Status::active;
   PAWL_TRY(check_recoverable(facts));
   if (state->status == RunStatus::cancelled) return {};  // open_resume has a better message
-  PAWL_TRY_ASSIGN(const Workflow workflow,
-                  load(with.workflow_file.empty() ? state->workflow_file : with.workflow_file, with.workflow_text));
+  PAWL_TRY_ASSIGN(const Workflow workflow, load(with.workflow_file.empty() ? state->workflow_file : with.workflow_file,
+                                                with.workflow_text, LoadFor::begun_run));
   return check_handlers(workflow, registry);
 }
 
@@ -211,7 +215,7 @@ Result<WorkflowSummary> WorkflowEngine::resume(std::string_view run, const Resum
   for (const auto& [name, handler] : options.handlers_override) registry.add(name, handler);
   PAWL_TRY(parts_->check_resume(id, options, registry));
   Forwarder observer(parts_->options.observer);
-  ExecutionServices services = parts_->services(registry, observer, options.workflow_text);
+  ExecutionServices services = parts_->services(registry, observer, options.workflow_text, LoadFor::begun_run);
   ResumeRequest request{.id = id, .workflow_file = options.workflow_file};
   request.changes = options.changed == ChangedWorkflow::accept ? Changes::accept : Changes::refuse;
   request.by = options.by == ResumeBy::automatic ? ResumedBy::automatic : ResumedBy::person;

@@ -19,12 +19,15 @@ std::string place_text(const std::string& file, Place place) {
   return text;
 }
 
-Json fault_json(const WorkflowFault& fault) {
-  return {{"line", fault.place.line},
-          {"column", fault.place.column},
-          {"code", code_text(fault.error.code)},
-          {"message", fault.error.message},
-          {"hint", fault.error.hint}};
+/// The name of a file of templates is relative to the folder of the workflow.
+std::string file_of(const WorkflowFault& fault, const std::string& file) {
+  if (fault.file.empty()) return file;
+  return fault.file.starts_with('/') ? fault.file : file.substr(0, file.find_last_of('/') + 1) + fault.file;
+}
+
+Json fault_json(const WorkflowFault& fault, const std::string& file) {
+  return {{"file", file_of(fault, file)},        {"line", fault.place.line},       {"column", fault.place.column},
+          {"code", code_text(fault.error.code)}, {"message", fault.error.message}, {"hint", fault.error.hint}};
 }
 
 Json warning_json(const WorkflowWarning& warning) {
@@ -47,12 +50,12 @@ Result<void> show_faults(const Invocation& invocation, const std::string& file,
   if (invocation.json()) {
     Json document = {
         {"file", file}, {"ok", false}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", 0}};
-    for (const WorkflowFault& fault : faults) document["faults"].push_back(fault_json(fault));
+    for (const WorkflowFault& fault : faults) document["faults"].push_back(fault_json(fault, file));
     invocation.print(compact(document) + "\n");
     return fail(faulty(file, faults));
   }
   for (const WorkflowFault& fault : faults) {
-    std::string line = fmt::format("{}: {}", place_text(file, fault.place), fault.error.message);
+    std::string line = fmt::format("{}: {}", place_text(file_of(fault, file), fault.place), fault.error.message);
     if (!fault.error.hint.empty()) line += fmt::format(" ({})", fault.error.hint);
     invocation.print(printable(line) + "\n");
   }
@@ -84,7 +87,9 @@ Result<void> check(const Invocation& invocation, const CheckArguments& arguments
   Result<std::string> read = context.read_file(path, kWorkflowFileBytesMax);
   if (!read) return fail(missing_workflow(std::move(read).error(), arguments.file));
   std::string& text = *read;
-  const std::expected<Workflow, std::vector<WorkflowFault>> parsed = parse_workflow({std::move(text), path});
+  const auto read_template = [&](const std::string& file) { return context.read_file(file, kWorkflowFileBytesMax); };
+  const std::expected<Workflow, std::vector<WorkflowFault>> parsed =
+      parse_workflow({std::move(text), path, read_template});
   if (!parsed) return show_faults(invocation, arguments.file, parsed.error());
   show_workflow(invocation, arguments.file, *parsed);
   return {};

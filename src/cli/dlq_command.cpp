@@ -165,7 +165,7 @@ Result<void> retry(const Invocation& invocation, const DlqArguments& arguments) 
   {
     PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
     Result<ChangedLetters> queued = retry_dead_letters(
-        *store, run, request, [&](const std::string& file) { return load_workflow(context, file); },
+        *store, run, request, [&](const std::string& file) { return load_workflow(context, file, LoadFor::begun_run); },
         invocation.state_bytes_max());
     if (!queued && queued.error().advice == Advice::queue_and_accept_changes)
       return fail(with_choice(std::move(queued).error(), run, arguments));

@@ -42,7 +42,7 @@ Result<ForkStart> parse_fork(const CliContext& context, const ForkArguments& arg
     start.changes.push_back(std::move(change));
   }
   if (!arguments.workflow.empty()) {
-    PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.workflow));
+    PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.workflow, LoadFor::begun_run));
     start.workflow = std::make_shared<const Workflow>(std::move(workflow));
   }
   return start;

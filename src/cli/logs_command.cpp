@@ -24,7 +24,7 @@ struct LogsArguments {
   std::optional<std::uint64_t> attempt;
 };
 
-/// `STEM.N.log`, where an item's stem is `pages/[17].write` (engine/attempt_files).
+/// `STEM.N.log`, where an item's stem is `pages/[17].write` (engine: file_path_of).
 std::optional<LogFile> parse_log_name(const std::string& name) {
   LogFile file;
   if (name.ends_with(".log")) {
@@ -77,14 +77,21 @@ std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, con
     file->modified = files.modified(file->path);
     found.push_back(std::move(*file));
   };
-  for (const std::string& name : files.list(folder)) {
-    const std::string path = folder + "/" + name;
-    if (!files.is_folder(path)) {
-      take("", folder, name);
-    } else if (belongs(name, arguments.step) || belongs(arguments.step, name)) {
-      for (const std::string& inner : files.list(path)) take(name, path, inner);
+  constexpr std::size_t kFoldersMax = 64;
+  const auto look_inside = [&](const auto& self, const std::string& place, const std::string& prefix,
+                               std::size_t depth) -> void {
+    for (const std::string& name : files.list(place)) {
+      const std::string path = place + "/" + name;
+      if (!files.is_folder(path)) {
+        take(prefix, place, name);
+      } else if (depth < kFoldersMax) {
+        const bool is_whole = depth > 0 || belongs(name, arguments.step) || belongs(arguments.step, name);
+        // A long name continues in the folder, so it may be a part of what is wanted.
+        if (is_whole || name.size() >= 64) self(self, path, prefix + name, depth + 1);
+      }
     }
-  }
+  };
+  look_inside(look_inside, folder, "", 0);
   std::ranges::sort(found, {},
                     [](const LogFile& file) { return std::tie(file.modified, file.step, file.attempt, file.path); });
   return found;

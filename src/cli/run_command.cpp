@@ -110,7 +110,8 @@ Result<std::unique_ptr<BackgroundProcess>> go_to_background(const Invocation& in
 Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   CliContext& context = invocation.context();
   if (arguments.resume && arguments.id.empty()) return fail(resume_needs_an_id());
-  PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.file));
+  const LoadFor what = arguments.resume ? LoadFor::begun_run : LoadFor::new_run;
+  PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.file, what));
   PAWL_TRY_ASSIGN(Json vars, given_vars(arguments));
   if (arguments.dry_run) return show_plan(invocation, workflow, vars);
   const std::string name = arguments.id.empty() ? fresh_run_id(workflow.name, context.workflows->random) : arguments.id;

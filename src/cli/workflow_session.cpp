@@ -199,8 +199,8 @@ Error missing_workflow(Error error, const std::string& file) {
   return error;
 }
 
-Result<Workflow> load_workflow(const CliContext& context, const std::string& file) {
-  Result<Workflow> workflow = pawl::load_workflow(context.workflows->files, context.read_file, file);
+Result<Workflow> load_workflow(const CliContext& context, const std::string& file, LoadFor what) {
+  Result<Workflow> workflow = pawl::load_workflow(context.workflows->files, context.read_file, file, what);
   if (!workflow) return fail(missing_workflow(std::move(workflow).error(), file));
   return workflow;
 }

@@ -10,7 +10,8 @@ namespace pawl::cli {
 /// Says it plainly if the error is that the workflow's file does not exist.
 [[nodiscard]] Error missing_workflow(Error error, const std::string& file);
 /// Reads and checks a workflow; `file` is relative to the working directory.
-[[nodiscard]] Result<Workflow> load_workflow(const CliContext& context, const std::string& file);
+[[nodiscard]] Result<Workflow> load_workflow(const CliContext& context, const std::string& file,
+                                             LoadFor what = LoadFor::new_run);
 /// The path of `file`, relative to the working directory.
 [[nodiscard]] std::string absolute_path(const CliContext& context, const std::string& file);
 

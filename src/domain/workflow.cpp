@@ -8,6 +8,21 @@ void replace(std::optional<T>& value, const std::optional<T>& over) {
   if (over) value = over;
 }
 
+void reset(RetrySettings& retry, Setting setting) {
+  if (setting == Setting::attempts) retry.attempts.reset();
+  if (setting == Setting::backoff) retry.backoff.reset();
+  if (setting == Setting::max_backoff) retry.max_backoff.reset();
+  if (setting == Setting::factor) retry.factor.reset();
+}
+
+bool has(const RetrySettings& retry, Setting setting) {
+  for (const ComputedSetting& computed : retry.computed) {
+    if (computed.setting == setting) return true;
+  }
+  return (setting == Setting::attempts && retry.attempts) || (setting == Setting::backoff && retry.backoff) ||
+         (setting == Setting::max_backoff && retry.max_backoff) || (setting == Setting::factor && retry.factor);
+}
+
 }  // namespace
 
 RetrySettings merged(const RetrySettings& base, const RetrySettings& over) {
@@ -20,6 +35,11 @@ RetrySettings merged(const RetrySettings& base, const RetrySettings& over) {
   replace(all.no_retry_codes, over.no_retry_codes);
   replace(all.on_codes, over.on_codes);
   replace(all.when, over.when);
+  std::erase_if(all.computed, [&](const ComputedSetting& computed) { return has(over, computed.setting); });
+  for (const ComputedSetting& computed : over.computed) {
+    reset(all, computed.setting);
+    all.computed.push_back(computed);
+  }
   return all;
 }
 

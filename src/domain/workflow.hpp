@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "domain/step_settings.hpp"
 #include "domain/usage.hpp"
 #include "language/expression.hpp"
 #include "language/shell_command.hpp"
@@ -29,7 +30,9 @@ struct RetrySettings {
   std::optional<bool> jitter;
   std::optional<std::vector<int>> no_retry_codes = {};  // exit codes
   std::optional<std::vector<int>> on_codes = {};        // if set, only these exit codes are retried
-  std::optional<Expression> when = {};                  // if set, a failed attempt is retried only if it is true
+  /// If set, a failed attempt is retried only if it is true. It can use `error`, `exit_code` and `attempt`.
+  std::optional<Expression> when = {};
+  std::vector<ComputedSetting> computed = {};
 };
 /// Returns the keys of `over` that are set, and those of `base` otherwise.
 [[nodiscard]] RetrySettings merged(const RetrySettings& base, const RetrySettings& over);
@@ -83,7 +86,7 @@ struct CircuitBreaker {
   std::uint32_t trips = 3;         // the map fails when it has opened this often
 };
 struct Map {
-  std::optional<ValueTemplate> items;      // an expression that returns an array, or a list
+  std::optional<ValueTemplate> items;      // an expression that returns an array, a list, or a matrix
   std::optional<TextTemplate> items_from;  // a JSON Lines file, streamed
   std::uint32_t parallel = 1;
   enum class OnItemFailure : std::uint8_t { fail, dlq };
@@ -111,17 +114,17 @@ struct LowConfidence {
   std::shared_ptr<const Steps> then;
 };
 
-/// A result that runs of a store share. A result that is older than `ttl` is not used.
-struct Cache {
-  TextTemplate key;
-  std::optional<Milliseconds> ttl = {};
-};
-
 /// A rate and a width that the steps of all runs of a store share. At least one is set.
 struct Limit {
   std::string name;
   std::optional<std::uint32_t> per_minute = {};  // attempts that start
   std::optional<std::uint32_t> parallel = {};    // attempts that run
+};
+
+/// A result that runs of a store share. A result that is older than `ttl` is not used.
+struct Cache {
+  TextTemplate key;
+  std::optional<Milliseconds> ttl = {};
 };
 
 struct Step {
@@ -155,9 +158,10 @@ struct Step {
   std::optional<LowConfidence> confidence;
   std::optional<Milliseconds> deadline = {};  // of a loop, map or child; the time between executions does not count
   OnTimeout on_deadline = OnTimeout::fail;
-  std::vector<std::string> uses = {};  // names of shared limits
+  std::vector<std::string> uses = {};  // names of shared limits, including those of the maps and workflow around it
   std::optional<Cache> cache = {};
-  std::string definition_hash;  // of everything above, to detect changed steps
+  std::vector<ComputedSetting> computed = {};  // besides those of `retry`; see with_settings()
+  std::string definition_hash;                 // of everything above, to detect changed steps
 };
 
 struct Stage {
@@ -187,7 +191,7 @@ struct Workflow {
   std::string name;
   std::string file;  // absolute; empty if it did not come from a file
   std::string hash;  // "sha256:..." of the text
-  std::string text;  // the YAML
+  std::string text;  // the YAML, followed by the templates that it uses, as comments
   std::string description;
   std::vector<Variable> vars;
   EnvTemplates env;
@@ -204,10 +208,11 @@ struct Workflow {
   std::optional<Milliseconds> timeout;
   std::vector<Stage> stages;  // in order; empty without `stages:`
   Steps steps;                // of all stages, flattened
-  std::vector<Limit> limits = {};
   std::shared_ptr<const Steps> on_failure;
   std::shared_ptr<const Steps> finally = {};  // may be null; run after success, failure and cancellation
   std::optional<ShellCommand> notify = {};    // run when the run waits, fails or finishes
+  std::vector<Limit> limits = {};
+  std::vector<std::string> uses = {};                          // already applied to the steps
   std::vector<std::pair<std::string, ValueTemplate>> outputs;  // the result of a child workflow
   std::vector<Remark> remarks;                                 // in the order in which they were found
 };

@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::string_view kReport = ".result";
 
+constexpr std::size_t kNameBytesMax = 200;  // leaves space for the number and the extension
+constexpr std::size_t kFoldersMax = 64;
+
 std::string stem_in(const std::string& folder, const std::string& path, std::uint32_t number) {
-  const std::size_t bracket = path.find('[');
-  const std::string name =
-      bracket == std::string::npos ? path : fmt::format("{}/{}", path.substr(0, bracket), path.substr(bracket));
-  return fmt::format("{}/{}.{}", folder, name, number);
+  return fmt::format("{}/{}.{}", folder, file_path_of(path), number);
 }
 
 bool is_file_of_attempt(std::string_view name) {
@@ -20,6 +20,24 @@ bool is_file_of_attempt(std::string_view name) {
 }
 
 }  // namespace
+
+std::string file_path_of(std::string_view step) {
+  std::string path;
+  std::size_t size = 0;  // of the last part
+  bool in_item = false;
+  for (const char c : step) {
+    const bool begins_item = c == '[' && !in_item;
+    // A part never begins with a dot, which would hide it.
+    if ((begins_item && !path.empty()) || (size >= kNameBytesMax && c != '.')) {
+      path += '/';
+      size = 0;
+    }
+    in_item = in_item || begins_item;
+    path += c;
+    ++size;
+  }
+  return path;
+}
 
 Result<bool> AttemptFiles::make_folder_of(std::string_view path) {
   std::string folder(path.substr(0, path.rfind('/')));
@@ -59,13 +77,18 @@ std::vector<AttemptFiles::Left> AttemptFiles::left_reports() const {
       found.push_back({prefix + std::string(stem.substr(0, dot)), start, folder + "/" + name});
     }
   };
-  const std::vector<std::string> names = files.list(context_.work);
-  look(context_.work, "", names);
-  for (const std::string& name : names) {
-    const std::string folder = context_.work + "/" + name;
-    if (is_file_of_attempt(name) || name == "worktrees" || !files.is_folder(folder)) continue;
-    look(folder, name, files.list(folder));
-  }
+  const auto look_inside = [&](const auto& self, const std::string& folder, const std::string& prefix,
+                               std::size_t depth) -> void {
+    const std::vector<std::string> names = files.list(folder);
+    look(folder, prefix, names);
+    for (const std::string& name : names) {
+      const std::string inner = folder + "/" + name;
+      const bool is_file = is_file_of_attempt(name) && name.size() < kNameBytesMax;
+      if (is_file || name == "worktrees" || !files.is_folder(inner) || depth == kFoldersMax) continue;
+      self(self, inner, prefix + name, depth + 1);
+    }
+  };
+  look_inside(look_inside, context_.work, "", 0);
   std::ranges::sort(found, {}, [](const Left& left) { return std::pair(left.path, left.start); });
   return found;
 }

@@ -2,7 +2,8 @@
 //
 // `STEM.N.log` (and `.out` for captured output) are in the log folder, `STEM.N.input.json` and `STEM.N.result` in the
 // folder for work. Items have a folder of their own, so that a large map does not crowd out other logs: the stem of
-// `pages[17].write` is `pages/[17].write`. A report exists only until what it says is recorded.
+// `pages[17].write` is `pages/[17].write`. File systems allow 255 bytes in a name, so longer parts continue in a
+// folder: without its slashes, a stem is always the path. A report exists only until what it says is recorded.
 #pragma once
 
 #include <map>
@@ -14,6 +15,9 @@
 namespace pawl {
 
 inline constexpr std::uint64_t kResultBytesMax = 64ULL << 20;
+
+/// Returns the path of a step as the relative path of its files.
+[[nodiscard]] std::string file_path_of(std::string_view step);
 
 /// Paths without their extension.
 struct AttemptStems {

@@ -44,6 +44,11 @@ Result<void> refuse_unknown_map(const RunState& state, const RunId& run, const s
                     0});
 }
 
+bool within(std::string_view path, std::string_view owner) {
+  if (!path.starts_with(owner)) return false;
+  return path.size() == owner.size() || path[owner.size()] == '.' || path[owner.size()] == '[';
+}
+
 /// Returns the selected map, among those with dead letters.
 Result<std::string> choose_map(const RunState& state, const RunId& run, const std::string& step) {
   if (!step.empty()) {
@@ -107,11 +112,6 @@ Result<std::vector<std::uint64_t>> choose_indices(const MapProgress& map, const 
     if (!any) return not_failed(fmt::format("no item of '{}' in {}-{} has failed", step, first, last));
   }
   return listed(chosen);
-}
-
-bool within(std::string_view path, std::string_view owner) {
-  if (!path.starts_with(owner)) return false;
-  return path.size() == owner.size() || path[owner.size()] == '.' || path[owner.size()] == '[';
 }
 
 /// Removes records and corrects the counters.

@@ -86,9 +86,9 @@ void Launcher::start(const machine::command::StartAttempt& command) {
   attempts_[command.node] = attempt;
   recorder_.drop_details(event_type::kAttemptFailed, command.path);
   if (std::holds_alternative<CallHandler>(attempt->step->work)) return launch_handler(attempt, *node);
-  trees_.prepare(*node, [this, attempt](const std::optional<std::string>& error) {
-    if (error) return not_started(attempt, Error{Code::step_failed, *error, {}, {}, 0});
-    launch_command(attempt);
+  trees_.prepare(*node, [this, attempt](const std::optional<Worktrees::Trouble>& trouble) {
+    if (!trouble) return launch_command(attempt);
+    not_started(attempt, Error{trouble->machine ? Code::process_failed : Code::step_failed, trouble->error, {}, {}, 0});
   });
 }
 
@@ -333,15 +333,22 @@ void Launcher::process_ended(const Shared& attempt, const ProcessEnd& end) {
   if (succeeded) files_.reuse(attempt->stems.work + ".input.json");
   const machine::Node* node = context_.node(command.node);
   if (!succeeded || node == nullptr) return ended(attempt, std::move(told), std::move(fact));
-  trees_.merge_step(*node, [this, attempt, told = std::move(told),
-                            fact = std::move(fact)](const std::optional<std::string>& error) mutable {
-    if (error) {
-      fact.error = *error;
+  const auto then = [this, attempt, told = std::move(told),
+                     fact = std::move(fact)](const std::optional<Worktrees::Trouble>& trouble) mutable {
+    if (trouble && trouble->machine) {
+      attempts_.erase(attempt->command.node);
+      return context_.feed(
+          machine::fact::AttemptLost{attempt->command.node, attempt->command.start, std::move(fact.report)});
+    }
+    if (trouble) {
+      fact.error = trouble->error;
       fact.exit_code = 1;
       fact.retryable = false;
     }
     ended(attempt, std::move(told), std::move(fact));
-  });
+  };
+  if (trees_.shares_tree(*node)) return trees_.keep_changes(*node, then);
+  trees_.merge_step(*node, then);
 }
 
 void Launcher::tell_report(const std::string& path, const StepReport& report) {

@@ -6,6 +6,7 @@
 #include "base/hash.hpp"
 #include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
+#include "engine/old_runs.hpp"
 #include "engine/resume_facts.hpp"
 #include "engine/run_session.hpp"
 #include "engine/secret_log.hpp"
@@ -528,6 +529,10 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
                                 .logs = std::move(logs)},
                         .plan = {},
                         .notes = {}};
+  for (const Remark& remark : workflow->remarks) {
+    if (remark.about == Remark::About::ignored_key)
+      resumption.notes.push_back(fmt::format("{}:{}: {}", file, remark.place.line, remark.message));
+  }
   PAWL_TRY(keep_secret(services, resumption.run));
   resumption.run.key_values = std::move(key_values);
   resumption.run.first_kind = Kind::step_start;
@@ -549,6 +554,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
         0,
         Advice::fix_and_resume,
         {.run = request.id.text()}});
+  PAWL_TRY(add_failed_items(services.store, request.id, state));
   count_resume(request, state, resumption);
   resumption.run.state = std::move(state);
   return resumption;

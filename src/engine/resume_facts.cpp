@@ -83,6 +83,9 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 const Step* find_step(const Workflow& workflow, std::string_view path) {
   if (const Step* found = find_in(workflow.steps, path)) return found;
   if (workflow.on_failure && path.starts_with("on_failure.")) return find_in(*workflow.on_failure, path.substr(11));
+  const std::size_t number_end = path.find("].");  // finally[1].clean
+  if (workflow.finally && path.starts_with("finally[") && number_end != std::string_view::npos)
+    return find_in(*workflow.finally, path.substr(number_end + 2));
   return nullptr;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error_line.hpp"
 #include "domain/event_types.hpp"
+#include "engine/cached_results.hpp"
 #include "machine/names.hpp"
 
 namespace pawl {
@@ -54,40 +55,20 @@ void SharedResults::release(const machine::command::ReleasePermits& command) { r
 void SharedResults::look_up(const machine::command::LookUpCache& command) {
   const machine::Node* node = context_.node(command.node);
   if (node == nullptr) return;
-  machine::fact::CacheAnswered answer{.node = command.node};
   if (!cache_) cache_ = context_.services.store.result_cache();
-  const std::string key = machine::cache_hash(*node->step, command.key);
-  const Result<std::optional<CachedResult>> found = cache_->find(key);
-  if (!found || !*found) return context_.feed(std::move(answer));
-  const CachedResult& cached = **found;
-  const std::int64_t age_us = context_.services.clock.now().us - cached.at.us;
-  const bool too_old = command.ttl && age_us > std::chrono::microseconds(*command.ttl).count();
-  if (too_old) return context_.feed(std::move(answer));
-  Result<std::optional<Json>> output = result_of(cached, key);
-  if (output && *output) {
+  machine::fact::CacheAnswered answer{.node = command.node};
+  std::optional<CacheHit> hit = find_cached(context_.services.store, *cache_, machine::cache_key(*node->step, command.key),
+                                            context_.services.clock.now(), command.ttl);
+  if (hit) {
     answer.hit = true;
-    answer.output = std::move(**output);
-    answer.from = fmt::format("{}@{}", cached.run.text(), cached.sequence.value);
-  } else {
-    static_cast<void>(cache_->forget(key));
+    answer.from = hit->address();
+    answer.output = std::move(hit->output);
   }
   context_.feed(std::move(answer));
 }
 
-/// Reads the event that the entry names, after checking that the run is still the same and still has the checkpoint.
-Result<std::optional<Json>> SharedResults::result_of(const CachedResult& cached, const std::string& key) const {
-  Store& store = context_.services.store;
-  PAWL_TRY_ASSIGN(const RunInfo info, store.run(cached.run));
-  if (info.uuid != cached.uuid || cached.event == 0) return std::nullopt;
-  PAWL_TRY(store.checkpoint(cached.run, {.by = Which::By::sequence, .sequence = cached.sequence}));
-  PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(cached.run, cached.event - 1, 1));
-  if (events.empty() || events.front().type != event_type::kStepCompleted) return std::nullopt;
-  const Json data = Json::parse(events.front().data, nullptr, false);
-  if (!data.is_object() || text_in(data, "cache_key") != key || !data.contains("output")) return std::nullopt;
-  return std::optional<Json>(data["output"]);
-}
-
 void SharedResults::store(const machine::command::StoreCache& command) {
+  if (context_.masks.has_keys()) return;  // a masked output is of no use to others
   if (!cache_) cache_ = context_.services.store.result_cache();
   const CachedResult entry{.run = context_.id,
                            .uuid = context_.uuid,

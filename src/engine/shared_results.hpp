@@ -22,7 +22,6 @@ class SharedResults {
  private:
   [[nodiscard]] std::vector<LimitDefinition> definitions(const std::vector<std::string>& names) const;
   void try_take(machine::NodeId node, std::uint64_t request);
-  [[nodiscard]] Result<std::optional<Json>> result_of(const CachedResult& cached, const std::string& key) const;
 
   struct Request {
     std::uint64_t number = 0;  // distinguishes the requests of one step

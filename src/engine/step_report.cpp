@@ -8,6 +8,7 @@ namespace pawl {
 namespace {
 
 constexpr std::uint64_t kLineBytesMax = 8ULL << 20;
+constexpr Milliseconds kRetryAfterMax{std::int64_t{24} * 3'600'000};
 
 std::optional<double> share(const Json& value) {
   if (!value.is_number()) return std::nullopt;
@@ -52,6 +53,7 @@ class Reader {
     if (key == "message") return add_texts(report_.messages, value);
     if (key == "evaluation" || key == "scores") return report_.evaluations.push_back(value), true;
     if (key == "add_steps") return report_.add_steps = value, value.is_array();
+    if (key == "retry_after") return set_retry_after(value);
     if (key == "tokens") return add_amount(report_.usage.tokens, value);
     if (key == "api_calls") return add_amount(report_.usage.api_calls, value);
     if (key == "cost_usd" || key == "usd" || key == "cost") return add_cost(value);
@@ -62,6 +64,17 @@ class Reader {
     const auto number = share(value);
     if (number) target = number;
     return number.has_value();
+  }
+  bool set_retry_after(const Json& value) {
+    std::optional<Milliseconds> delay;
+    if (value.is_string()) delay = parse_duration(value.get<std::string>());
+    if (value.is_number()) {
+      const double seconds = value.get<double>();
+      if (seconds >= 0.0 && seconds <= 86'400.0) delay = Milliseconds(std::llround(seconds * 1000.0));
+    }
+    if (!delay || *delay > kRetryAfterMax) return false;
+    report_.retry_after = delay;
+    return true;
   }
   bool add_decisions(const Json& value) {
     if (value.is_object()) return report_.decisions.push_back(value), true;

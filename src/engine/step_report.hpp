@@ -9,6 +9,7 @@
 //   context_usage   0 to 1, how full an agent's context window is
 //   tokens, cost_usd, api_calls    added to what the run has used
 //   add_steps       a list of steps to run next
+//   retry_after     seconds, or a duration such as "30s", at most a day: the next attempt starts no earlier
 //   message         text for people
 #pragma once
 
@@ -19,6 +20,7 @@
 
 #include "base/json.hpp"
 #include "domain/run_state.hpp"
+#include "text/duration.hpp"
 
 namespace pawl {
 
@@ -33,7 +35,8 @@ struct StepReport {
   Usage usage;
   std::optional<Json> add_steps;
   std::vector<std::string> messages;
-  std::vector<std::string> faults;  // invalid lines, with the reason; the others are used
+  std::optional<Milliseconds> retry_after;  // the last one
+  std::vector<std::string> faults;          // invalid lines, with the reason; the others are used
 };
 
 /// `whole` says whether the last line is complete; it is not if its writer was killed.

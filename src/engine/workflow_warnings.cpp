@@ -36,6 +36,7 @@ void visit_steps(const Steps& steps, const std::string& prefix, const Visit& vis
 void visit_all(const Workflow& workflow, const Visit& visit) {
   visit_steps(workflow.steps, "", visit);
   if (workflow.on_failure) visit_steps(*workflow.on_failure, "on_failure.", visit);
+  if (workflow.finally) visit_steps(*workflow.finally, "finally.", visit);
 }
 
 bool is_fixed(const TextTemplate& text) {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "base/fault.hpp"
 #include "engine/attempt_result.hpp"
 #include "engine/environment_entries.hpp"
 
 namespace pawl {
 namespace {
+
+constexpr std::size_t kProbeBytes = 64U << 10U;
 
 // Git's worktree commands read other worktrees and fail while one is being created, so they run one at a time in a
 // repository, across all runs. Background processes of git don't inherit the lock.
@@ -40,12 +43,27 @@ if [ -e "$TREE/.git" ] && [ -s "$TREE.base" ] && git -C "$TREE" rev-parse -q --v
   git -C "$TREE" rebase --abort 2>/dev/null || :
   git -C "$TREE" reset -q --hard "$(cat "$TREE.base")"
   git -C "$TREE" clean -q -f -d -x
+  if [ -s "$TREE.done" ]; then
+    git -C "$TREE" read-tree -u --reset "$(cat "$TREE.done")"
+    git -C "$TREE" reset -q
+  fi
 else
-  rm -rf "$TREE"
+  rm -rf "$TREE" "$TREE.done"
   git worktree prune
   printf %s "$base" > "$TREE.base"
   git worktree add -q -f --detach "$TREE" "$base"
 fi
+)sh";
+
+// Ignored files are kept as well: the next step may need what this one built.
+constexpr const char* kKeep = R"sh(
+index="$TREE.index"
+rm -f "$index" "$index.lock"
+cp "$(git -C "$TREE" rev-parse --absolute-git-dir)/index" "$index"
+GIT_INDEX_FILE="$index" git -C "$TREE" add -A -f
+GIT_INDEX_FILE="$index" git -C "$TREE" write-tree > "$TREE.done.tmp"
+mv "$TREE.done.tmp" "$TREE.done"
+rm -f "$index"
 )sh";
 
 // Commits what the item changed, moves it onto the current commit inside the worktree, where a conflict does no harm, and
@@ -77,7 +95,7 @@ elif [ "$base" != "$tip" ] && ! git log --format=%B "$base..HEAD" 2>/dev/null | 
   fi
 fi
 git worktree remove --force "$TREE"
-rm -f "$TREE.base"
+rm -f "$TREE.base" "$TREE.done"
 )sh";
 
 const machine::Scope* item_scope_of(const RunContext& context, const machine::Node& node) {
@@ -89,15 +107,14 @@ const machine::Scope* item_scope_of(const RunContext& context, const machine::No
   }
 }
 
-/// Returns whether something inside the scope has completed, or runs besides `node`.
-bool has_begun(machine::State& state, const machine::Scope& scope, const machine::Node& node) {
-  bool begun = false;
+/// Returns whether another attempt runs inside the scope.
+bool is_shared(machine::State& state, const machine::Scope& scope, const machine::Node& node) {
+  bool shared = false;
   machine::for_each_node(state, scope.id, [&](const machine::Node& other) {
-    if (other.id == node.id) return;
     const bool active = other.activity == machine::Activity::running || other.activity == machine::Activity::stopping;
-    begun = begun || active || other.record.status == StepStatus::completed;
+    shared = shared || (active && other.id != node.id);
   });
-  return begun;
+  return shared;
 }
 
 }  // namespace
@@ -108,6 +125,8 @@ std::string Worktrees::tree_of(const machine::Node& node) const {
   if (node.step->isolation == Isolation::none || std::holds_alternative<Map>(node.step->work)) return {};
   return fmt::format("{}/worktrees/{}", context_.logs, node.path);
 }
+
+bool Worktrees::shares_tree(const machine::Node& node) const { return item_scope_of(context_, node) != nullptr; }
 
 /// Runs a small script in the working directory. If it fails, `then` gets its standard error.
 void Worktrees::run_git(const std::string& about, const std::string& script, const std::string& tree, Then then) {
@@ -136,31 +155,52 @@ void Worktrees::run_git(const std::string& about, const std::string& script, con
         if (!ok && said.empty()) said = output->tail().empty() ? "can't run git" : std::string(output->tail());
         context_.services.files.remove(log);
         while (said.ends_with('\n')) said.pop_back();
-        then(ok ? std::nullopt : std::optional(said));
+        if (ok) return then(std::nullopt);
+        then(Trouble{.error = std::move(said), .machine = is_trouble_of_machine(end)});
       });
+}
+
+/// Git's exit status does not say that the disk is full, so something is written beside it.
+bool Worktrees::is_trouble_of_machine(const ProcessEnd& end) const {
+  if (end.how == ProcessEnd::How::lost) return true;
+  if (end.how == ProcessEnd::How::not_started) return end.fault == Fault::machine;
+  const std::string probe = context_.logs + "/worktrees/probe";
+  const Result<void> written = context_.services.files.write(probe, std::string(kProbeBytes, ' '));
+  context_.services.files.remove(probe);
+  return !written && fault_of(written.error()) == Fault::machine;
 }
 
 void Worktrees::prepare(const machine::Node& node, Then then) {
   const std::string tree = tree_of(node);
   if (tree.empty()) return then(std::nullopt);
   const machine::Scope* item = item_scope_of(context_, node);
-  const bool keeps = item != nullptr && has_begun(context_.state, *item, node);
-  if (keeps && context_.services.files.exists(tree + "/.git")) return then(std::nullopt);
-  run_git(node.path, kPrepare, tree, [then = std::move(then)](const std::optional<std::string>& error) {
-    then(error ? std::optional("can't create its worktree: " + *error) : std::nullopt);
+  const bool shared = item != nullptr && is_shared(context_.state, *item, node);
+  if (shared && context_.services.files.exists(tree + "/.git")) return then(std::nullopt);
+  run_git(node.path, kPrepare, tree, [then = std::move(then)](std::optional<Trouble> trouble) {
+    if (trouble) trouble->error = "can't create its worktree: " + trouble->error;
+    then(std::move(trouble));
   });
 }
 
-void Worktrees::commit_and_merge(const std::string& about, const std::string& tree, Isolation, Then then) {
-  run_git(about, kMerge, tree, [then = std::move(then)](const std::optional<std::string>& error) {
-    then(error ? std::optional("its changes conflict with the working directory: " + *error) : std::nullopt);
+void Worktrees::keep_changes(const machine::Node& node, Then then) {
+  if (item_scope_of(context_, node) == nullptr) return then(std::nullopt);
+  run_git(node.path, kKeep, tree_of(node), [then = std::move(then)](std::optional<Trouble> trouble) {
+    if (trouble) trouble->error = "can't record its changes: " + trouble->error;
+    then(std::move(trouble));
+  });
+}
+
+void Worktrees::merge(const std::string& about, const std::string& tree, Then then) {
+  run_git(about, kMerge, tree, [then = std::move(then)](std::optional<Trouble> trouble) {
+    if (trouble) trouble->error = "its changes conflict with the working directory: " + trouble->error;
+    then(std::move(trouble));
   });
 }
 
 void Worktrees::merge_step(const machine::Node& node, Then then) {
   const std::string tree = tree_of(node);
   if (tree.empty() || item_scope_of(context_, node) != nullptr) return then(std::nullopt);
-  commit_and_merge(node.path, tree, node.step->isolation, std::move(then));
+  merge(node.path, tree, std::move(then));
 }
 
 struct Worktrees::Merging {
@@ -193,11 +233,15 @@ void Worktrees::merge_next(const std::shared_ptr<Merging>& merging) {
   const std::uint64_t index = merging->left.back();
   merging->left.pop_back();
   const std::string item = fmt::format("{}[{}]", merging->path, index);
-  commit_and_merge(item, fmt::format("{}/worktrees/{}", context_.logs, item), Isolation::worktree,
-                   [this, merging, index](std::optional<std::string> error) {
-                     if (error) merging->result.conflicts.emplace_back(index, std::move(*error));
-                     merge_next(merging);
-                   });
+  merge(item, fmt::format("{}/worktrees/{}", context_.logs, item),
+        [this, merging, index](std::optional<Trouble> trouble) {
+          if (trouble && trouble->machine) {
+            merging->result.trouble = std::move(trouble->error);
+            return context_.feed(std::move(merging->result));
+          }
+          if (trouble) merging->result.conflicts.emplace_back(index, std::move(trouble->error));
+          merge_next(merging);
+        });
 }
 
 }  // namespace pawl

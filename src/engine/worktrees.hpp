@@ -16,13 +16,23 @@ namespace pawl {
 
 class Worktrees {
  public:
-  using Then = std::function<void(std::optional<std::string> error)>;
+  /// Why a git command failed. `machine`: it was killed, or the disk is full.
+  struct Trouble {
+    std::string error;
+    bool machine = false;
+  };
+  using Then = std::function<void(std::optional<Trouble> trouble)>;
   explicit Worktrees(RunContext& context) : context_(context) {}
 
   /// Returns the folder that attempts of this step work in; empty: the working directory.
   [[nodiscard]] std::string tree_of(const machine::Node& node) const;
-  /// Creates the worktree. Resets it, unless a step inside the same item has completed or is running.
+  /// Returns whether the step works in the worktree of an item.
+  [[nodiscard]] bool shares_tree(const machine::Node& node) const;
+  /// Creates the worktree, or resets it to what the completed steps of the item have left. A worktree in which another
+  /// step runs is left as it is.
   void prepare(const machine::Node& node, Then then);
+  /// Remembers what a completed step has left in the worktree of its item.
+  void keep_changes(const machine::Node& node, Then then);
   /// Commits and merges the changes of a plain step.
   void merge_step(const machine::Node& node, Then then);
   /// Merges the worktrees of these items that are left, one after the other, and reports ItemsMerged.
@@ -32,7 +42,8 @@ class Worktrees {
 
  private:
   void run_git(const std::string& about, const std::string& script, const std::string& tree, Then then);
-  void commit_and_merge(const std::string& about, const std::string& tree, Isolation how, Then then);
+  void merge(const std::string& about, const std::string& tree, Then then);
+  [[nodiscard]] bool is_trouble_of_machine(const ProcessEnd& end) const;
   struct Merging;
   void merge_next(const std::shared_ptr<Merging>& merging);
 

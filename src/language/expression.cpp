@@ -96,9 +96,13 @@ struct Expression::Parsed {
   expression_tree::Tree tree;
 };
 
-Result<Expression> Expression::parse(std::string_view text, std::size_t first_column) {
-  PAWL_TRY_ASSIGN(auto tree, expression_tree::parse(text, first_column));
-  return Expression(std::make_shared<const Parsed>(Parsed{std::string(text), std::move(tree)}));
+Result<Expression> Expression::parse(std::string_view text, std::size_t first_column, const Inputs* inputs) {
+  PAWL_TRY_ASSIGN(auto tree, expression_tree::parse(text, first_column, inputs));
+  return of(std::move(tree), std::string(text));
+}
+
+Expression Expression::of(expression_tree::Tree tree, std::string text) {
+  return Expression(std::make_shared<const Parsed>(Parsed{std::move(text), std::move(tree)}));
 }
 
 const std::string& Expression::text() const { return parsed_->text; }
@@ -106,6 +110,8 @@ const std::string& Expression::text() const { return parsed_->text; }
 const std::vector<Expression::Reference>& Expression::references() const { return parsed_->tree.references; }
 
 bool Expression::overrides_skipping() const { return parsed_->tree.overrides_skipping; }
+
+const expression_tree::Tree& Expression::tree() const { return parsed_->tree; }
 
 Result<Json> Expression::evaluate(const Names& names) const {
   return expression_tree::evaluate(parsed_->tree.root, names);

@@ -5,18 +5,22 @@
 //   operators    ! -   * / %   + -   < <= > >=   == !=   in, not in   not   && (and)   || (or)   c ? a : b
 //   functions    default(x, y)  length(x)  contains(x, y)  lower(x)  upper(x)  starts_with(x, y)  ends_with(x, y)
 //                number(x)  text(x)  json(x)  keys(x)  min(x, ...)  max(x, ...)  round(x)  always()  failed()
+//                range(n)  range(a, b)  join(x, y)  pluck(x, y)
 //
 // Operators are listed from the highest precedence to the lowest. The word `not` has a lower precedence than
 // comparisons, as in Python. A name after a dot may contain '-' (`steps.cool-down.output`), so a subtraction requires
 // spaces around '-'. Strings in double quotes have the escapes \" \\ \n \t \uXXXX. In single quotes there are no
 // escapes; '' is a quote. Integers that do not fit 64 bits become floating point; `7 / 2` is 3.5 and `6 / 2` is 3.
-// `lower` and `upper` change ASCII letters only. `json` parses a text and returns other values unchanged.
+// `lower` and `upper` change ASCII letters only. `json` parses a text and returns other values unchanged. `range`
+// returns the integers from 0 or a up to, but without, n or b. `join` returns a text, `pluck` a field of each element.
 //
-// Every evaluation ends: there are no loops, and recursion is bounded by the nesting of the text (at most 64).
+// Every evaluation ends: there are no loops, and recursion is bounded by the nesting of the text (at most 64). A result
+// of `range` has at most 100,000 elements, one of `join` at most 8 MiB.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,12 +54,25 @@ class Names {
 /// unknown_name, which lists the existing members, if a member or element does not exist.
 [[nodiscard]] Result<Json> follow(const Json& value, std::span<const PathPart> path);
 
+namespace expression_tree {
+struct Tree;
+}
+
+class Expression;
+/// The values of a template's inputs, by name. An expression inside the template contains them where it has
+/// `inputs.NAME`.
+using Inputs = std::map<std::string, Expression, std::less<>>;
+
 /// A parsed expression. Cheap to copy; thread-safe.
 class Expression {
  public:
   /// Parses `text`. Ignores `${ ... }` around the whole text. Fails with invalid_expression. `Error::where` is "column
-  /// N"; the first character of `text` has `first_column`. Columns count code points.
-  [[nodiscard]] static Result<Expression> parse(std::string_view text, std::size_t first_column = 1);
+  /// N"; the first character of `text` has `first_column`. Columns count code points. Without `inputs`, the name
+  /// `inputs` is one like any other.
+  [[nodiscard]] static Result<Expression> parse(std::string_view text, std::size_t first_column = 1,
+                                                const Inputs* inputs = nullptr);
+  /// `text` is for people.
+  [[nodiscard]] static Expression of(expression_tree::Tree tree, std::string text);
 
   [[nodiscard]] const std::string& text() const;
   /// Returns the static part of every path that it uses, for checking names before anything runs. Paths in the first
@@ -63,11 +80,13 @@ class Expression {
   struct Reference {
     Path path;
     bool may_be_missing = false;
-    std::size_t column = 0;  // as in errors
+    std::size_t column = 0;     // as in errors
+    std::string of_input = {};  // the input of the template that contains it; empty if it stands in the text itself
   };
   [[nodiscard]] const std::vector<Reference>& references() const;
   /// Returns whether it calls always() or failed(). Such a step also runs after a failed or skipped dependency.
   [[nodiscard]] bool overrides_skipping() const;
+  [[nodiscard]] const expression_tree::Tree& tree() const;
 
   /// Evaluates the expression. Fails with unknown_name, or with invalid_expression if types do not match (`'a' < 1`).
   [[nodiscard]] Result<Json> evaluate(const Names& names) const;

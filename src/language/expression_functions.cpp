@@ -119,6 +119,56 @@ Result<Json> rounded(const Json& value) {
   return Json(nearest);
 }
 
+constexpr std::int64_t kRangeMax = 100'000;
+constexpr std::size_t kJoinedBytesMax = std::size_t{8} << 20U;
+
+/// Returns the integers from the first argument, or 0, up to but without the last one.
+Result<Json> range(std::span<const Json> arguments) {
+  for (const Json& each : arguments) {
+    if (!each.is_number_integer()) return fail(unfit("range", each, "whole numbers"));
+    if (std::abs(wide(each)) > 1e15L) return fail(Code::invalid_expression, "{} is too large for range()", each.dump());
+  }
+  const std::int64_t begin = arguments.size() == 2 ? arguments[0].get<std::int64_t>() : 0;
+  const auto end = arguments.back().get<std::int64_t>();
+  if (end - begin > kRangeMax)
+    return fail(Code::invalid_expression, "range() returns at most {} numbers, not {}", kRangeMax, end - begin);
+  Json numbers = Json::array();
+  for (std::int64_t i = begin; i < end; ++i) numbers.push_back(i);
+  return numbers;
+}
+
+Result<Json> join(const Json& list, const Json& separator) {
+  if (!list.is_array() && !list.is_null()) return fail(unfit("join", list, "an array"));
+  if (!separator.is_string()) return fail(unfit("join", separator, "a string between the elements"));
+  const auto& between = separator.get_ref<const std::string&>();
+  std::string text;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) text += between;
+    text += text_of(list[i]);
+    if (text.size() > kJoinedBytesMax)
+      return fail(Code::invalid_expression, "the result of join() is larger than {} MiB", kJoinedBytesMax >> 20U);
+  }
+  return Json(std::move(text));
+}
+
+/// Returns the field of each element; null for an element that is null.
+Result<Json> pluck(const Json& list, const Json& field) {
+  if (!list.is_array() && !list.is_null()) return fail(unfit("pluck", list, "an array"));
+  if (!field.is_string()) return fail(unfit("pluck", field, "the name of a field"));
+  const Path path{field.get<std::string>()};
+  Json values = Json::array();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    Result<Json> value = follow(list[i], path);
+    if (!value) {
+      Error error = std::move(value).error();
+      error.message = fmt::format("element {}: {}", i, error.message);
+      return fail(std::move(error));
+    }
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
 }  // namespace
 
 bool is_true(const Json& value) {
@@ -185,6 +235,9 @@ Result<Json> call(Function function, std::span<const Json> arguments) {
     case Function::min:
     case Function::max: return extreme(function, arguments);
     case Function::round: return rounded(arguments[0]);
+    case Function::range: return range(arguments);
+    case Function::join: return join(arguments[0], arguments[1]);
+    case Function::pluck: return pluck(arguments[0], arguments[1]);
     case Function::contains: {
       PAWL_TRY_ASSIGN(const bool found, is_in(arguments[1], arguments[0]));
       return Json(found);

@@ -30,6 +30,9 @@ constexpr std::array kFunctions{
     FunctionRule{Function::min, "min", 1, kMany},
     FunctionRule{Function::max, "max", 1, kMany},
     FunctionRule{Function::round, "round", 1, 1},
+    FunctionRule{Function::range, "range", 1, 2},
+    FunctionRule{Function::join, "join", 2, 2},
+    FunctionRule{Function::pluck, "pluck", 2, 2},
     FunctionRule{Function::always, "always", 0, 0},
     FunctionRule{Function::failed, "failed", 0, 0},
 };
@@ -69,7 +72,7 @@ constexpr std::array kStrengths{Strength{kContainment, false}, Strength{kEqualit
 
 class Parser {
  public:
-  explicit Parser(Lexer lexer) : lexer_(lexer) {}
+  Parser(Lexer lexer, const Inputs* inputs) : lexer_(lexer), inputs_(inputs) {}
 
   Result<Tree> parse() {
     PAWL_TRY(advance());
@@ -219,6 +222,7 @@ class Parser {
 
   Result<Node> postfix() {
     const bool is_name = token_.kind == Token::Kind::name;  // otherwise parentheses end a path
+    const std::size_t begin = token_.offset;
     PAWL_TRY_ASSIGN(Node base, primary());
     std::optional<std::size_t> reference;
     if (is_name && base.kind == Node::Kind::path) {
@@ -245,8 +249,57 @@ class Parser {
       }
       base.children.push_back(std::move(part));
     }
-    if (reference && base.kind == Node::Kind::path) tree_.references[*reference].path = base.path;
+    if (!reference) return base;
+    if (base.kind == Node::Kind::path) tree_.references[*reference].path = base.path;
+    if (inputs_ != nullptr && std::get<std::string>(tree_.references[*reference].path[0]) == "inputs") {
+      Node& path = base.kind == Node::Kind::path ? base : base.children[0];
+      PAWL_TRY_ASSIGN(path, input(path, *reference, begin));
+    }
     return base;
+  }
+
+  /// Returns the value of the input that `path` names, and replaces the reference to it by those of the value.
+  Result<Node> input(const Node& path, std::size_t reference, std::size_t offset) {
+    const auto* const name = path.path.size() > 1 ? std::get_if<std::string>(&path.path[1]) : nullptr;
+    const auto found = name == nullptr ? inputs_->end() : inputs_->find(*name);
+    if (found == inputs_->end()) return fail(unknown_input(name, offset));
+    const Tree& value = found->second.tree();
+    const std::span<const PathPart> rest = std::span(path.path).subspan(2);
+    const bool missing = tree_.references[reference].may_be_missing;
+    tree_.references.erase(tree_.references.begin() + static_cast<std::ptrdiff_t>(reference));
+    for (Expression::Reference inner : value.references) {
+      if (value.root.kind == Node::Kind::path) inner.path.insert(inner.path.end(), rest.begin(), rest.end());
+      tree_.references.push_back({std::move(inner.path), missing || inner.may_be_missing, path.column, *name});
+    }
+    tree_.overrides_skipping = tree_.overrides_skipping || value.overrides_skipping;
+    Node made = value.root;
+    made.column = path.column;
+    if (made.kind == Node::Kind::path) {
+      made.path.insert(made.path.end(), rest.begin(), rest.end());
+    } else if (!rest.empty()) {
+      Node base = node(Node::Kind::index);
+      base.column = path.column;
+      base.children.push_back(std::move(made));
+      for (const PathPart& part : rest) {
+        Node key = node(Node::Kind::literal);
+        key.column = path.column;
+        key.value = std::visit([](const auto& one) { return Json(one); }, part);
+        base.children.push_back(std::move(key));
+      }
+      made = std::move(base);
+    }
+    return made;
+  }
+
+  Error unknown_input(const std::string* name, std::size_t offset) const {
+    std::vector<std::string> known;
+    for (const auto& [each, value] : *inputs_) known.push_back(each);
+    std::string hint = known.empty() ? "the template has no inputs: declare it under 'inputs:' of the template"
+                                     : fmt::format("inputs of this template: {}", fmt::join(known, ", "));
+    if (name == nullptr) return lexer_.fault(offset, "'inputs' requires a name", std::move(hint));
+    const std::string nearest = suggest(*name, known);
+    if (!nearest.empty()) hint = fmt::format("did you mean inputs.{}?", nearest);
+    return lexer_.fault(offset, fmt::format("unknown input '{}'", *name), std::move(hint));
   }
 
   Result<Node> member() {
@@ -331,12 +384,17 @@ class Parser {
     }
     const std::size_t given = made.children.size();
     if (given < rule->arguments_min || given > rule->arguments_max)
-      return fail(lexer_.fault(
-          name.offset,
-          fmt::format("{}() takes {} argument{}{}, not {}", rule->name, rule->arguments_max == kMany ? "at least " : "",
-                      rule->arguments_min, rule->arguments_min == 1 ? "" : "s", given)));
+      return fail(lexer_.fault(name.offset, fmt::format("{}() takes {}, not {}", rule->name, arity(*rule), given)));
     if (rule->function == Function::always || rule->function == Function::failed) tree_.overrides_skipping = true;
     return made;
+  }
+
+  static std::string arity(const FunctionRule& rule) {
+    const bool one = rule.arguments_min == 1 && (rule.arguments_max == 1 || rule.arguments_max == kMany);
+    const std::string_view least = rule.arguments_max == kMany ? "at least " : "";
+    const bool either = rule.arguments_max == rule.arguments_min + 1;
+    const std::string most = either ? fmt::format(" or {}", rule.arguments_max) : "";
+    return fmt::format("{}{}{} argument{}", least, rule.arguments_min, most, one ? "" : "s");
   }
 
   Result<std::vector<Node>> default_arguments() {
@@ -371,6 +429,7 @@ class Parser {
   }
 
   Lexer lexer_;
+  const Inputs* inputs_;
   Token token_;
   Tree tree_;
   std::size_t depth_ = 0;
@@ -387,7 +446,7 @@ std::string_view to_text(Operator op) {
 
 std::span<const FunctionRule> functions() { return kFunctions; }
 
-Result<Tree> parse(std::string_view text, std::size_t first_column) {
+Result<Tree> parse(std::string_view text, std::size_t first_column, const Inputs* inputs) {
   const Lexer whole(text, 0, text.size(), first_column);
   if (text.size() > kTextBytesMax)
     return fail(whole.fault(0, fmt::format("the expression is longer than {} KiB", kTextBytesMax / 1024)));
@@ -400,7 +459,7 @@ Result<Tree> parse(std::string_view text, std::size_t first_column) {
     begin += 2;
     --end;
   }
-  return Parser(Lexer(text, begin, end, first_column)).parse();
+  return Parser(Lexer(text, begin, end, first_column), inputs).parse();
 }
 
 }  // namespace pawl::expression_tree

@@ -48,6 +48,9 @@ enum class Function : std::uint8_t {
   min,
   max,
   round,
+  range,
+  join,
+  pluck,
   always,
   failed,
 };
@@ -91,7 +94,7 @@ struct Tree {
 };
 
 /// Parses an expression. Fails with invalid_expression.
-[[nodiscard]] Result<Tree> parse(std::string_view text, std::size_t first_column);
+[[nodiscard]] Result<Tree> parse(std::string_view text, std::size_t first_column, const Inputs* inputs);
 [[nodiscard]] Result<Json> evaluate(const Node& node, const Names& names);
 /// Calls a function that depends only on its arguments: any but default, always and failed.
 [[nodiscard]] Result<Json> call(Function function, std::span<const Json> arguments);

@@ -33,6 +33,8 @@ constexpr auto kFunctionHabits = std::to_array<std::pair<std::string_view, std::
     {"includes", "contains"},
     {"coalesce", "default"},
     {"failure", "failed"},
+    {"concat", "join"},
+    {"seq", "range"},
 });
 
 constexpr std::string_view kBlanks = " \t\r\n";

@@ -78,6 +78,7 @@ std::optional<std::size_t> closing_brace(std::string_view inside) {
 }
 
 Error unknown(std::string_view name, const NameSet& names) {
+  if (name == "matrix") return fault(Code::unknown_name, "unknown name 'matrix'", "write ${item.KEY}");
   const std::string nearest = suggest(name, {names.begin(), names.end()});
   return fault(Code::unknown_name, fmt::format("unknown name '{}'", name),
                nearest.empty() ? fmt::format("known names: {}; write a literal ${{ as $${{", fmt::join(names, ", "))
@@ -125,13 +126,13 @@ Result<bool> is_ours(std::string_view inside, const NameSet& names, TextTemplate
 }
 
 /// Returns the expression at the start of `inside`, and its length without the brace.
-Result<std::pair<Expression, std::size_t>> embedded(std::string_view inside, std::size_t column) {
+Result<std::pair<Expression, std::size_t>> embedded(std::string_view inside, std::size_t column, const Inputs* inputs) {
   const auto end = closing_brace(inside);
   if (!end)
     return fail(
         fault(Code::invalid_expression, "'${' is not closed", "close it with }, or write $${ for a literal ${"));
   const std::string_view text = inside.substr(0, *end);
-  auto expression = Expression::parse(text, column);
+  auto expression = Expression::parse(text, column, inputs);
   if (!expression) {
     Error error = std::move(expression).error();
     if (text.find(":-") != std::string_view::npos || text.find(":=") != std::string_view::npos)
@@ -151,7 +152,7 @@ const std::set<std::string, std::less<>>& reserved_names() {
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : compact(value); }
 
 Result<TextTemplate> TextTemplate::parse(std::string_view source, const std::set<std::string, std::less<>>& names,
-                                         Unknown unknown) {
+                                         Unknown unknown, const Inputs* inputs) {
   TextTemplate made;
   made.source_ = source;
   Columns columns(source);
@@ -181,7 +182,7 @@ Result<TextTemplate> TextTemplate::parse(std::string_view source, const std::set
       continue;
     }
     const std::string place = columns.text(i);
-    auto expression = embedded(inside, columns.of(i + 2));
+    auto expression = embedded(inside, columns.of(i + 2), inputs);
     if (!expression) return fail(at(std::move(expression).error(), place));
     flush(i);
     made.parts_.push_back({{}, std::move(expression->first), i});
@@ -190,6 +191,10 @@ Result<TextTemplate> TextTemplate::parse(std::string_view source, const std::set
   }
   flush(source.size());
   return made;
+}
+
+bool TextTemplate::is_constant() const {
+  return std::ranges::none_of(parts_, [](const Part& part) { return part.expression.has_value(); });
 }
 
 std::vector<Expression::Reference> TextTemplate::references() const {
@@ -224,11 +229,12 @@ namespace {
 using Texts = std::vector<std::pair<Json::json_pointer, TextTemplate>>;
 
 /// Collects the templates among the strings of `value`, which is at `pointer`.
-Result<void> collect(const Json& value, const Json::json_pointer& pointer, const NameSet& names, Texts& texts) {
+Result<void> collect(const Json& value, const Json::json_pointer& pointer, const NameSet& names, const Inputs* inputs,
+                     Texts& texts) {
   if (value.is_string()) {
     const auto& source = value.get_ref<const std::string&>();
     if (source.find("${") == std::string::npos) return {};
-    auto text = TextTemplate::parse(source, names, TextTemplate::Unknown::refuse);
+    auto text = TextTemplate::parse(source, names, TextTemplate::Unknown::refuse, inputs);
     if (!text) {
       Error error = std::move(text).error();
       if (!pointer.empty()) error.where = fmt::format("{}, {}", pointer.to_string(), error.where);
@@ -238,19 +244,22 @@ Result<void> collect(const Json& value, const Json::json_pointer& pointer, const
     return {};
   }
   if (value.is_object()) {
-    for (const auto& member : value.items()) PAWL_TRY(collect(member.value(), pointer / member.key(), names, texts));
+    for (const auto& member : value.items())
+      PAWL_TRY(collect(member.value(), pointer / member.key(), names, inputs, texts));
   } else if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i) PAWL_TRY(collect(value[i], pointer / i, names, texts));
+    for (std::size_t i = 0; i < value.size(); ++i) PAWL_TRY(collect(value[i], pointer / i, names, inputs, texts));
   }
   return {};
 }
 
 }  // namespace
 
-Result<ValueTemplate> ValueTemplate::parse(const Json& value, const std::set<std::string, std::less<>>& names) {
+Result<ValueTemplate> ValueTemplate::parse(const Json& value, const std::set<std::string, std::less<>>& names,
+                                           const Inputs* inputs, Form form) {
   ValueTemplate made;
-  PAWL_TRY(collect(value, Json::json_pointer(), names, made.texts_));
+  PAWL_TRY(collect(value, Json::json_pointer(), names, inputs, made.texts_));
   made.source_ = value;
+  made.form_ = form;
   return made;
 }
 
@@ -263,12 +272,110 @@ std::vector<Expression::Reference> ValueTemplate::references() const {
   return all;
 }
 
+namespace {
+
+constexpr std::size_t kCombinationsMax = 100'000;
+constexpr std::size_t kCombinationsBytesMax = std::size_t{64} << 20U;
+
+/// Returns the number of combinations, and fails if there are too many.
+Result<std::size_t> combinations(const Json& lists) {
+  std::size_t count = 1;
+  std::size_t bytes_each = 0;
+  for (const auto& [key, list] : lists.items()) {
+    if (!list.is_array())
+      return fail(Code::invalid_expression, "'{}' of the matrix must be a list, not {}", key,
+                  expression_tree::type_text(list));
+    if (list.empty()) return std::size_t{0};
+    if (count > kCombinationsMax / list.size())
+      return fail(Code::invalid_expression, "the matrix has more than {} combinations", kCombinationsMax);
+    count *= list.size();
+    bytes_each += compact(list).size() / list.size() + key.size() + 4;
+  }
+  if (bytes_each > kCombinationsBytesMax / count)
+    return fail(Code::invalid_expression, "the combinations of the matrix are larger than {} MiB",
+                kCombinationsBytesMax >> 20U);
+  return count;
+}
+
+Result<Json> product(const Json& lists) {
+  PAWL_TRY_ASSIGN(const std::size_t count, combinations(lists));
+  Json all = Json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    Json one = Json::object();
+    std::size_t below = count;
+    for (const auto& [key, list] : lists.items()) {
+      below /= list.size();
+      one[key] = list[i / below % list.size()];
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+/// `a ${x}` as the expression `'a ' + text(x)`.
+expression_tree::Node text_node(const TextTemplate& text) {
+  using expression_tree::Node;
+  if (text.parts().size() == 1 && text.parts()[0].expression) return text.parts()[0].expression->tree().root;
+  Node sum;
+  sum.kind = Node::Kind::chain;
+  for (const TextTemplate::Part& part : text.parts()) {
+    Node one;
+    if (part.expression) {
+      one.kind = Node::Kind::call;
+      one.function = expression_tree::Function::text;
+      one.children.push_back(part.expression->tree().root);
+    } else {
+      one.value = part.text;
+    }
+    if (!sum.children.empty()) {
+      sum.operators.push_back(expression_tree::Operator::add);
+      sum.operator_columns.push_back(0);
+    }
+    sum.children.push_back(std::move(one));
+  }
+  return sum;
+}
+
+Result<expression_tree::Node> value_node(const Json& value, const Json::json_pointer& pointer, const Texts& texts) {
+  const std::string here = pointer.to_string();
+  const auto inside = [&](const auto& text) { return text.first.to_string().starts_with(here + "/"); };
+  const auto itself = std::ranges::find_if(texts, [&](const auto& text) { return text.first == pointer; });
+  if (itself != texts.end()) return text_node(itself->second);
+  expression_tree::Node node;
+  if (std::ranges::none_of(texts, inside)) {
+    node.value = value;
+    return node;
+  }
+  if (!value.is_array())
+    return fail(fault(Code::invalid_expression, "an input that is a map can't contain an expression",
+                      "pass each value as an input of its own"));
+  node.kind = expression_tree::Node::Kind::array;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    PAWL_TRY_ASSIGN(expression_tree::Node child, value_node(value[i], pointer / i, texts));
+    node.children.push_back(std::move(child));
+  }
+  return node;
+}
+
+}  // namespace
+
 Result<Json> ValueTemplate::evaluate(const Names& names) const {
   Json value = source_;
   for (const auto& [pointer, text] : texts_) {
     PAWL_TRY_ASSIGN(value.at(pointer), text.evaluate(names));
   }
-  return value;
+  return form_ == Form::product ? product(value) : Result<Json>(std::move(value));
+}
+
+Result<Expression> ValueTemplate::as_expression() const {
+  expression_tree::Tree tree;
+  PAWL_TRY_ASSIGN(tree.root, value_node(source_, Json::json_pointer(), texts_));
+  tree.references = references();
+  for (const auto& [pointer, text] : texts_) {
+    for (const TextTemplate::Part& part : text.parts())
+      tree.overrides_skipping = tree.overrides_skipping || (part.expression && part.expression->overrides_skipping());
+  }
+  return Expression::of(std::move(tree), text_of(source_));
 }
 
 }  // namespace pawl

@@ -36,11 +36,14 @@ class TextTemplate {
   /// invalid_expression. `Error::where` is "column N" within the source.
   enum class Unknown : std::uint8_t { keep, refuse };
   [[nodiscard]] static Result<TextTemplate> parse(std::string_view source,
-                                                  const std::set<std::string, std::less<>>& names, Unknown unknown);
+                                                  const std::set<std::string, std::less<>>& names, Unknown unknown,
+                                                  const Inputs* inputs = nullptr);
 
   [[nodiscard]] const std::string& source() const { return source_; }
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   [[nodiscard]] bool empty() const { return source_.empty(); }
+  /// Returns whether it contains no expression.
+  [[nodiscard]] bool is_constant() const;
   [[nodiscard]] std::vector<Expression::Reference> references() const;
 
   /// Returns the value. A text that consists of one `${x}` keeps its JSON type. Otherwise strings are inserted
@@ -60,13 +63,23 @@ class TextTemplate {
 /// A JSON value whose strings are templates: `with:`, and `items:` if it is a list.
 class ValueTemplate {
  public:
+  /// A product is an object of lists: `matrix:`. Its value is the list of all combinations, each an object with one
+  /// element of every list. The last key changes fastest. Fails if there are more than 100,000 combinations, or if they
+  /// are larger than 64 MiB.
+  enum class Form : std::uint8_t { value, product };
+
   ValueTemplate() = default;
-  [[nodiscard]] static Result<ValueTemplate> parse(const Json& value, const std::set<std::string, std::less<>>& names);
+  [[nodiscard]] static Result<ValueTemplate> parse(const Json& value, const std::set<std::string, std::less<>>& names,
+                                                   const Inputs* inputs = nullptr, Form form = Form::value);
   [[nodiscard]] std::vector<Expression::Reference> references() const;
   [[nodiscard]] Result<Json> evaluate(const Names& names) const;
   [[nodiscard]] const Json& source() const { return source_; }
+  [[nodiscard]] Form form() const { return form_; }
+  /// Returns an expression with the same value. Fails if an object contains an expression.
+  [[nodiscard]] Result<Expression> as_expression() const;
 
  private:
+  Form form_ = Form::value;
   Json source_;
   std::vector<std::pair<Json::json_pointer, TextTemplate>> texts_;
 };

@@ -55,7 +55,8 @@ void reopen_scope(State& s, Scope& scope, bool automatic);
 bool stays_failed(const Node& node, bool automatic) {
   const StepRecord& record = node.record;
   if (node.step->continue_on_error || record.reason == StepReason::rejected) return true;
-  return automatic && (!record.retryable || record.spent >= node.step->retry.attempts.value_or(1));
+  const bool unknown = is_computed(*node.step, Setting::attempts);  // begin_attempts() checks it
+  return automatic && (!record.retryable || (!unknown && record.spent >= node.step->retry.attempts.value_or(1)));
 }
 
 void reopen_items(Node& node) {
@@ -144,7 +145,9 @@ void apply_to_run(State& s, const RunResumed& r) {
   }
   for (const ScopeId id : others) reopen_scope(s, scope_at(s, id), keeps_failures);
 }
-void apply_to_run(State& s, const MessageTaken& r) { s.taken.insert(r.id); }
+void apply_to_run(State& s, const MessageTaken& r) {
+  if (!r.id.empty()) s.taken.insert(r.id);  // a signal that no step waited for has none
+}
 void apply_to_run(State&, const EntryAdded&) {}
 void apply_to_run(State& s, const SignalReceived& r) { s.signals.emplace_back(r.signal, r.payload); }
 void apply_to_run(State& s, const CancelRequested& r) {

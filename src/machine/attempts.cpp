@@ -70,10 +70,8 @@ bool retries(const Turn& t, const Node& node, const std::string& error, int exit
   if (exit_code == 126 || exit_code == 127 || listed(settings.no_retry_codes)) return false;
   if (settings.on_codes && !listed(settings.on_codes)) return false;
   if (!settings.when) return true;
-  Node probe = node;
-  probe.record.exit_code = exit_code;
-  probe.record.error = error;
-  return settings.when->test(StateNames(t.s, scope_at(t.s, node.scope), &probe)).value_or(false);
+  const StateNames names(t.s, scope_at(t.s, node.scope), &node);
+  return settings.when->test(AttemptNames(names, error, exit_code, node.record.attempts + 1)).value_or(false);
 }
 
 void label_report(Turn& t, const Node& node, const Report& report) {
@@ -192,6 +190,8 @@ std::optional<Milliseconds> next_attempt_in(const Turn& t, const Node& node, con
 
 void begin_attempts(Turn& t, Node& node) {
   node.machine_failures = 0;
+  if (node.own != nullptr && node.record.spent > 0 && node.record.spent >= retry_of(node).attempts.value_or(1))
+    return fail_step(t, node, node.record.error.empty() ? "all attempts are used up" : node.record.error, true);
   if (node.step->cache && !node.looked_up) {
     const Result<std::string> key = node.step->cache->key.render(StateNames(t.s, scope_at(t.s, node.scope), &node));
     if (!key) return fail_step(t, node, key.error().message, false);

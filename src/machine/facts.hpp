@@ -186,6 +186,7 @@ struct InboxRead {
 struct ItemsMerged {
   NodeId node = NodeId::none;
   std::vector<std::pair<std::uint64_t, std::string>> conflicts = {};
+  std::string trouble = {};  // of the machine: the others are still to be merged
 };
 /// A person may answer: the execution does not end while it waits for that.
 struct SomebodyAnswers {};

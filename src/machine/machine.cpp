@@ -60,6 +60,10 @@ void timer_of_node(Turn& t, Node& node, TimerKind kind) {
       node.wait_timer = TimerId::none;
       if (node.activity != Activity::backoff && node.activity != Activity::machine_backoff) return;
       set_activity(t.s, node, Activity::idle);
+      if (node.map) {
+        set_activity(t.s, node, Activity::inner);
+        return start_items(t, node);
+      }
       if (has_attempts(*node.step)) return want_attempt(t, node);
       if (std::holds_alternative<CallWorkflow>(node.step->work)) return begin_child(t, node);
       return begin_gate(t, node);

@@ -241,7 +241,7 @@ void handle(Turn& t, const fact::ItemLoaded& f) {
 void handle(Turn& t, const fact::ItemsMerged& f) {
   Node* node = find_node(t.s, f.node);
   if (node == nullptr || node->activity != Activity::merging) return;
-  node->map->merged = true;
+  node->map->merged = f.trouble.empty();
   set_activity(t.s, *node, Activity::inner);
   for (const auto& [index, error] : f.conflicts) {
     const Scope* scope = find_scope(t.s, *node, ScopeKind::item, index);
@@ -254,6 +254,7 @@ void handle(Turn& t, const fact::ItemsMerged& f) {
     item_failed(t, *node);
   }
   if (node->stop == Stop::interrupt || node->stop == Stop::cancel) return stopped(t, *node);
+  if (!f.trouble.empty()) return pause_for_machine(t, *node, f.trouble);
   t.tasks.push_back({Task::What::start_items, node->id, node->scope});
 }
 

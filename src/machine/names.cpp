@@ -57,10 +57,8 @@ Result<Json> step_value(const Node& node) {
 /// Returns `loop.previous`, with the outputs that are in records.
 Json previous_of(const Node& loop) {
   Json previous = loop.record.previous;
-  for (const auto& [id, output] : loop.previous) {
-    previous[id]["output"] = *output;
-    previous[id].erase("output_event");
-  }
+  for (const auto& [id, output] : loop.previous)
+    previous[id] = {{"output", *output}, {"status", text_in(previous[id], "status")}};  // always in this order
   return previous;
 }
 
@@ -70,8 +68,10 @@ void append(std::vector<Expression::Reference>& to, const std::vector<Expression
 
 }  // namespace
 
+std::string cache_key(const Step& step, const std::string& key) { return step.definition_hash + "\n" + key; }
+
 std::string cache_hash(const Step& step, const std::string& key) {
-  return to_hex(sha256(step.definition_hash + "\n" + key));
+  return to_hex(sha256("result of a step\n" + cache_key(step, key)));
 }
 
 bool needs_loading(const Node& node) {
@@ -116,6 +116,11 @@ Result<Json> StateNames::find(std::span<const PathPart> path) const {
   if (*root == "steps") return fail(Code::unknown_name, "unknown step in '{}'", to_text(path));
   PAWL_TRY_ASSIGN(const Json value, special(*root));
   return follow(value, path.subspan(1));
+}
+
+Result<Json> AttemptNames::find(std::span<const PathPart> path) const {
+  const std::string* root = name_at(path, 0);
+  return root != nullptr && values_.contains(*root) ? follow(values_, path) : names_.find(path);
 }
 
 bool StateNames::failed() const {
@@ -163,6 +168,9 @@ std::vector<Expression::Reference> references_of(const Step& step) {
   if (step.when) append(all, step.when->references());
   if (step.working_dir) append(all, step.working_dir->references());
   if (step.retry.when) append(all, step.retry.when->references());
+  for (const auto* computed : {&step.computed, &step.retry.computed}) {
+    for (const ComputedSetting& setting : *computed) append(all, setting.value.references());
+  }
   if (step.cache) append(all, step.cache->key.references());
   for (const auto& [name, value] : step.env) append(all, value.references());
   if (const auto* run = std::get_if<RunCommand>(&step.work)) {

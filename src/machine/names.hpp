@@ -20,6 +20,19 @@ class StateNames final : public Names {
   const Node* node_;
 };
 
+/// The names of a retry's condition: those of the step, and `error`, `exit_code` and `attempt` of the failed attempt.
+class AttemptNames final : public Names {
+ public:
+  AttemptNames(const Names& names, std::string error, int exit_code, std::uint32_t attempt)
+      : names_(names), values_{{"error", std::move(error)}, {"exit_code", exit_code}, {"attempt", attempt}} {}
+  [[nodiscard]] Result<Json> find(std::span<const PathPart> path) const override;
+  [[nodiscard]] bool failed() const override { return names_.failed(); }
+
+ private:
+  const Names& names_;
+  const Json values_;
+};
+
 /// Returns the expressions' references of a step: its condition, arguments, prompt, items and so on.
 [[nodiscard]] std::vector<Expression::Reference> references_of(const Step& step);
 /// Returns the nodes whose outputs these references need and that are not in memory.
@@ -30,6 +43,8 @@ class StateNames final : public Names {
 [[nodiscard]] bool needs_loading(const Node& node);
 /// Returns what identifies a result in the cache of a store: the key, and the definition of the step, so that a changed
 /// step does not use an old result.
+[[nodiscard]] std::string cache_key(const Step& step, const std::string& key);
+/// Returns its hash, as engine/cached_results.hpp makes it.
 [[nodiscard]] std::string cache_hash(const Step& step, const std::string& key);
 
 }  // namespace pawl::machine

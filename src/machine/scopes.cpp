@@ -61,8 +61,22 @@ std::optional<std::string> reason_to_skip(Turn& t, const Scope& scope, const Nod
   return std::nullopt;
 }
 
+/// Gives the node a step with the values of its computed settings. Fails the step and returns false if one is invalid.
+bool compute_settings(Turn& t, Node& node) {
+  if (node.own != nullptr || (node.step->computed.empty() && node.step->retry.computed.empty())) return true;
+  Result<Step> step = with_settings(*node.step, StateNames(t.s, scope_at(t.s, node.scope), &node));
+  if (!step) {
+    fail_step(t, node, step.error().message, false);
+    return false;
+  }
+  node.own = std::make_shared<const Step>(std::move(*step));
+  node.step = node.own.get();
+  return true;
+}
+
 void go_on(Turn& t, Node& node) {
   if (node.record.aside != Aside::none) return begin_aside(t, node, node.record.aside);
+  if (!compute_settings(t, node)) return;
   arm_deadline(t, node);
   const Work& work = node.step->work;
   if (has_attempts(*node.step)) return begin_attempts(t, node);

@@ -87,6 +87,19 @@ TEST_F(MachineTest, AQueuedStepDoesNotStartAfterAFailure) {
   EXPECT_EQ(finish()->status, RunStatus::failed);
 }
 
+TEST_F(MachineTest, AStepThatIsAboutToStartDoesNotStartAfterAFailure) {
+  workflow.steps = {handler("a"), handler("c"), handler("b")};
+  workflow.steps[2].after = {1};
+  begin();
+  saves_succeed = false;
+  end("c");
+  end("a", 1);
+  saves_succeed = true;
+  feed(fact::SaveDurable{all<command::Save>().back().batch.id});
+  EXPECT_EQ(started(), (Paths{"a", "c"}));
+  EXPECT_EQ(finish()->status, RunStatus::failed);
+}
+
 TEST_F(MachineTest, FailFastEndsASleepAGateAndABackoffBesideIt) {
   workflow.fail_fast = true;
   Step again = handler("again");

@@ -21,15 +21,16 @@ void for_each_in_order(const State& s, ScopeId id, const Visit& visit) {
   }
 }
 
+/// A report that was left behind can be about a `finally` whose beginning was lost, so its number is no limit.
 std::vector<ScopeId> roots_of(const State& s) {
-  std::vector<ScopeId> roots{s.top};
-  const auto add = [&](const std::string& prefix) {
-    const auto found = s.by_prefix.find(prefix);
-    if (found != s.by_prefix.end() && scope_at(s, found->second).owner == NodeId::none) roots.push_back(found->second);
-  };
-  add("on_failure");
-  for (std::uint32_t number = 1; number <= s.finally_number; ++number) add(fmt::format("finally[{}]", number));
-  return roots;
+  std::vector<const Scope*> roots;
+  for (const auto& [id, scope] : s.scopes) {
+    if (scope.owner == NodeId::none) roots.push_back(&scope);
+  }
+  std::ranges::sort(roots, {}, [](const Scope* root) { return std::pair(root->kind, root->index); });
+  std::vector<ScopeId> ids;
+  for (const Scope* root : roots) ids.push_back(root->id);
+  return ids;
 }
 
 bool is_over(const StepRecord& record) {
@@ -183,7 +184,8 @@ StepRecord record_of(const State& s, const Node& node, const EventOf& event_of) 
     record.driven_from_us = -1;
   }
   // The time that it took counts only for timeouts and for steps that contain others.
-  if (has_attempts(*node.step) && !node.step->total_timeout) record.driven_from_us = -1;
+  const bool limited = node.step->total_timeout || is_computed(*node.step, Setting::total_timeout);
+  if (has_attempts(*node.step) && !limited) record.driven_from_us = -1;
   if (record.output_event != 0) record.output_event = translated(s, record.output_event, event_of);
   if (record.previous.is_object()) {
     for (auto& [id, entry] : record.previous.items()) {

@@ -89,6 +89,7 @@ TEST_F(MachineTest, AGateLoadsALargeOutputBeforeItAsksAgain) {
 }
 
 TEST_F(MachineTest, ASecondAnswerToAGateIsRefused) {
+  stays = true;
   sequential({gate("g"), handler("z")});
   begin();
   const std::string binding = at("g").record.binding;
@@ -100,6 +101,7 @@ TEST_F(MachineTest, ASecondAnswerToAGateIsRefused) {
 }
 
 TEST_F(MachineTest, ADecisionAfterTheCancellationIsRefused) {
+  stays = true;
   workflow.finally = list({handler("clean")});
   sequential({gate("g")});
   begin();

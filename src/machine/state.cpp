@@ -317,7 +317,13 @@ Result<void> grow(State& s, std::size_t index, const Json& steps) {
       top.nodes.push_back(make_node(s, top, i));
       ++top.unsettled;
     }
-    node_at(s, top.nodes[i]).step = &(*all)[i];
+    Node& node = node_at(s, top.nodes[i]);
+    node.step = &(*all)[i];
+    if (node.own == nullptr) continue;
+    auto own = std::make_shared<Step>(*node.own);
+    own->after = node.step->after;
+    node.own = std::move(own);
+    node.step = node.own.get();
   }
   return {};
 }

@@ -100,6 +100,7 @@ struct Node {
   std::map<std::pair<ScopeKind, std::uint64_t>, ScopeId> inner = {};
 
   // This execution.
+  std::shared_ptr<const Step> own = {};  // `step`, if it is not the one of the list: with its computed settings
   std::shared_ptr<MapState> map = {};
   Activity activity = Activity::idle;
   bool active = false;  // begun and not settled
@@ -109,7 +110,7 @@ struct Node {
   Stop stop = Stop::none;
   std::shared_ptr<const Json> output = {};  // cache of an output that is in a record
   bool output_requested = false;
-  std::string output_error = {};  // why it can't be used
+  std::string output_error = {};                                                  // why it can't be used
   std::map<std::string, std::shared_ptr<const Json>, std::less<>> previous = {};  // cache of outputs in records, by ID
   TimerId wait_timer = TimerId::none;
   TimerId attempt_timer = TimerId::none;

@@ -16,15 +16,19 @@ OldLogs find_old_logs(LocalFiles& files, const std::string& folder, Timestamp be
     old.paths.push_back(path);
     old.bytes += files.size(path);
   };
-  for (const std::string& name : files.list(folder)) {
-    const std::string path = folder + "/" + name;
-    if (name == "worktrees") continue;
-    if (!files.is_folder(path)) {
-      take(path);
-      continue;
+  constexpr std::size_t kFoldersMax = 64;
+  const auto look_inside = [&](const auto& self, const std::string& place, std::size_t depth) -> void {
+    for (const std::string& name : files.list(place)) {
+      const std::string path = place + "/" + name;
+      if (name == "worktrees") continue;
+      if (!files.is_folder(path)) {
+        take(path);
+      } else if (depth < kFoldersMax) {
+        self(self, path, depth + 1);
+      }
     }
-    for (const std::string& inner : files.list(path)) take(path + "/" + inner);
-  }
+  };
+  look_inside(look_inside, folder, 0);
   return old;
 }
 

@@ -170,7 +170,7 @@ std::vector<WaitingFor> waits_of(const RunReport& report) {
 
 std::optional<Workflow> parsed(std::string text, const std::string& file) {
   if (text.empty()) return std::nullopt;
-  auto workflow = parse_workflow({std::move(text), file});
+  auto workflow = parse_workflow({.text = std::move(text), .file = file, .begun = true});
   return workflow ? std::optional<Workflow>(std::move(*workflow)) : std::nullopt;
 }
 

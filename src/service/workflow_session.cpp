@@ -13,10 +13,11 @@ namespace {
 class WorkflowSession {
  public:
   /// Signals are watched from here on, because threads that start later must not receive them.
-  WorkflowSession(const SessionHost& host, const SessionOptions& options, const SessionListener& listener)
+  WorkflowSession(const SessionHost& host, const SessionOptions& options, const SessionListener& listener, LoadFor what)
       : host_(host),
         options_(options),
         told_(listener),
+        load_for_(what),
         signals_(host.world.watch_signals([this](int signal) { on_signal(signal); })) {}
 
   Result<void> open() {
@@ -31,7 +32,7 @@ class WorkflowSession {
     services_->environment = world.environment;
     services_->store_uri = host_.store_uri;
     services_->load_workflow = [this](const std::string& file) {
-      return load_workflow(host_.world.files, host_.read_file, file);
+      return load_workflow(host_.world.files, host_.read_file, file, load_for_);
     };
     services_->parse_added = parse_added_steps;
     services_->resident_bytes = world.resident_bytes;
@@ -98,6 +99,7 @@ class WorkflowSession {
   const SessionHost& host_;
   const SessionOptions& options_;
   const SessionListener& told_;
+  const LoadFor load_for_;
   Mutex mutex_;
   std::function<void(int)> listener_ PAWL_GUARDED_BY(mutex_);
   int stops_requested_ PAWL_GUARDED_BY(mutex_) = 0;
@@ -108,10 +110,11 @@ class WorkflowSession {
 
 }  // namespace
 
-Result<Workflow> load_workflow(LocalFiles& files, const ReadFile& read_file, const std::string& file) {
+Result<Workflow> load_workflow(LocalFiles& files, const ReadFile& read_file, const std::string& file, LoadFor what) {
   const std::string path = files.absolute(file, "");
   PAWL_TRY_ASSIGN(std::string text, read_file(path, kWorkflowFileBytesMax));
-  return parse_or_fail({std::move(text), path});
+  const auto read = [&](const std::string& other) { return read_file(other, kWorkflowFileBytesMax); };
+  return parse_or_fail({std::move(text), path, read, what == LoadFor::begun_run});
 }
 
 std::string fresh_run_id(const std::string& workflow, Random& random) {
@@ -131,7 +134,7 @@ std::string fresh_run_id(const std::string& workflow, Random& random) {
 
 Result<void> start_workflow(const SessionHost& host, const NewRun& run, const SessionOptions& options,
                             const SessionListener& listener) {
-  WorkflowSession session(host, options, listener);
+  WorkflowSession session(host, options, listener, LoadFor::new_run);
   PAWL_TRY(session.open());
   PAWL_TRY_ASSIGN(OpenedRun opened, open_new(session.services(), run));
   return session.execute_new(std::move(opened));
@@ -139,7 +142,7 @@ Result<void> start_workflow(const SessionHost& host, const NewRun& run, const Se
 
 Result<void> resume_workflow(const SessionHost& host, const ResumeRequest& request, const SessionOptions& options,
                              const SessionListener& listener) {
-  WorkflowSession session(host, options, listener);
+  WorkflowSession session(host, options, listener, LoadFor::begun_run);
   PAWL_TRY(session.open());
   session.services().child_changes = request.changes;
   session.services().given = request.given;
@@ -150,7 +153,7 @@ Result<void> resume_workflow(const SessionHost& host, const ResumeRequest& reque
 Result<std::optional<FinishedRun>> start_or_resume_workflow(const SessionHost& host, const NewRun& run,
                                                             const SessionOptions& options,
                                                             const SessionListener& listener) {
-  WorkflowSession session(host, options, listener);
+  WorkflowSession session(host, options, listener, LoadFor::begun_run);
   PAWL_TRY(session.open());
   PAWL_TRY_ASSIGN(RunOrResumption found, open_or_resume(session.services(), run, host.settings.recovery.attempts_max));
   if (auto* finished = std::get_if<FinishedRun>(&found)) return std::move(*finished);

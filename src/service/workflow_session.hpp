@@ -13,7 +13,10 @@ inline constexpr std::uint64_t kWorkflowFileBytesMax = 4ULL << 20;
 using ReadFile = std::function<Result<std::string>(const std::string& path, std::uint64_t bytes_max)>;
 
 /// Reads and checks a workflow. The error's message lists all errors in it, one per line.
-[[nodiscard]] Result<Workflow> load_workflow(LocalFiles& files, const ReadFile& read_file, const std::string& file);
+/// For a run that was begun before, keys without effect are remarks and not errors.
+enum class LoadFor : std::uint8_t { new_run, begun_run };
+[[nodiscard]] Result<Workflow> load_workflow(LocalFiles& files, const ReadFile& read_file, const std::string& file,
+                                             LoadFor what);
 
 /// `notes-k3f9`: the workflow's name and four random characters.
 [[nodiscard]] std::string fresh_run_id(const std::string& workflow, Random& random);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace pawl {
@@ -10,12 +11,15 @@ namespace pawl {
 struct Place {
   std::size_t line = 0;
   std::size_t column = 0;
+  std::uint32_t file = 0;  // 0: the workflow; otherwise the number of a file of templates
 };
 
 /// Something in a file that may be meant as it is written: a warning for people.
 struct Remark {
+  enum class About : std::uint8_t { doubt, ignored_key };
   Place place = {};
   std::string message = {};
+  About about = About::doubt;
 };
 
 }  // namespace pawl

@@ -45,17 +45,15 @@ std::optional<View> find_view(const Steps& steps, const Steps& siblings, const V
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& step = steps[i];
     std::optional<View> found;
-    View inner = inside.at(i);
+    const View inner = inside.at(i);
     if (step.on_failure) found = find_view(*step.on_failure, siblings, inner.with_own());
     if (!found && step.confidence && step.confidence->then)
       found = find_view(*step.confidence->then, siblings, inner.with_own());
     if (const auto* loop = std::get_if<Loop>(&step.work); !found && loop != nullptr && loop->steps) {
-      inner.in_loop = true;
-      found = find_view(*loop->steps, siblings, inner);
+      found = find_view(*loop->steps, siblings, inner.in_loop());
     }
     if (const auto* map = std::get_if<Map>(&step.work); !found && map != nullptr && map->steps) {
-      inner.in_map = true;
-      found = find_view(*map->steps, siblings, inner);
+      found = find_view(*map->steps, siblings, inner.in_map());
     }
     if (found) return found;
   }
@@ -90,15 +88,19 @@ Result<Steps> parse(const Json& steps, const Workflow& workflow, const Steps& si
   StepsParser::Inherited inherited;
   inherited.retry = workflow.retry;
   inherited.shell = workflow.shell;
+  inherited.limits = workflow.limits;
   inherited.steps_left -= std::min(inherited.steps_left, siblings.size());
   collect_aliases(workflow.steps, inherited.aliases);
   collect_aliases(siblings, inherited.aliases);
   if (workflow.on_failure) collect_aliases(*workflow.on_failure, inherited.aliases);
+  if (workflow.finally) collect_aliases(*workflow.finally, inherited.aliases);
   std::vector<StepEntry> entries;
-  for (const YamlPtr& item : node->items) entries.push_back({item.get(), 0, {}, {}});
-  const auto view = find_view(workflow.steps, siblings, View::of_workflow());
+  for (const YamlPtr& item : node->items) entries.push_back({item, 0, {}, {}});
+  View outer = View::of_workflow();
+  outer.uses = workflow.uses;
+  const auto view = find_view(workflow.steps, siblings, outer);
   StepsParser parser(reader, std::move(inherited));
-  const ParsedSteps parsed = parser.parse_added(entries, siblings, after, view ? *view : View::of_workflow());
+  const ParsedSteps parsed = parser.parse_added(entries, siblings, after, view ? *view : outer);
   if (!faults.empty()) return first_fault();
   return *parsed.steps;
 }

@@ -34,6 +34,8 @@ extern const LanguageObject kCircuitBreaker;
 extern const LanguageObject kWaitFor;
 extern const LanguageObject kCapture;
 extern const LanguageObject kConfidence;
+extern const LanguageObject kLimit;
+extern const LanguageObject kCache;
 }  // namespace language
 
 [[nodiscard]] std::span<const LanguageObject* const> language_objects();

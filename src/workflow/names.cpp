@@ -1,6 +1,7 @@
 #include "workflow/names.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "language/text_template.hpp"
 #include "text/suggest.hpp"
@@ -27,13 +28,13 @@ class NameCheck {
     if (root == nullptr) return;
     if (*root == "vars") return variable();
     if (*root == "steps") return step();
-    if (*root == "item") return view_.in_map ? void() : outside("item", "a map");
-    if (*root == "index") return view_.in_map ? void() : outside("index", "a map");
-    if (*root == "loop")
-      return view_.in_loop ? field("loop", {"iteration", "index", "max"}) : outside("loop", "a loop");
+    if (*root == "item" || *root == "index") return view_.map_frame ? void() : outside(*root, "a map");
+    if (*root == "loop") return view_.loop_frame ? loop() : outside("loop", "a loop");
     if (*root == "map") {
-      return view_.in_reduce ? field("map", {"total", "succeeded", "failed"}) : outside("map", "the 'reduce' of a map");
+      return view_.reduce_frame ? field("map", {"total", "succeeded", "failed"})
+                                : outside("map", "the 'reduce' of a map");
     }
+    if (view_.in_retry && (*root == "error" || *root == "exit_code" || *root == "attempt")) return;
     if (*root == "run") return field("run", {"id", "uuid", "workflow", "attempt"});
     if (*root == "env") {
       if (word(1) == nullptr) add("'env' requires a variable name", "for example env.HOME");
@@ -83,14 +84,38 @@ class NameCheck {
       if (!done_before(*frame, found->second, *id)) return;
       step_field(*id);
       const std::string* field = word(2);
-      if (field != nullptr && *field == "output" && frame->scope->silent.contains(*id)) {
-        faults_.remark(place_, fmt::format("steps.{0}.output is null: step '{0}' has no 'capture' (add capture: {{ "
-                                           "format: text }} to it)",
-                                           *id));
-      }
+      if (field != nullptr && *field == "output" && frame->scope->silent.contains(*id))
+        remark_silent(fmt::format("steps.{}", *id), *id);
       return;
     }
     unknown_step(*id);
+  }
+
+  void loop() {
+    const std::string* name = word(1);
+    if (name == nullptr || *name != "previous") return field("loop", {"iteration", "index", "max", "previous"});
+    if (path_.size() == 2) return;
+    const Scope& scope = *view_.frames.at(*view_.loop_frame).scope;
+    const std::string* id = word(2);
+    if (id == nullptr || !scope.index.contains(*id)) {
+      const std::string shown = id == nullptr ? to_text(std::span(path_).subspan(2)) : *id;
+      return add(fmt::format("unknown step '{}': 'loop.previous' contains the steps of the loop", shown),
+                 did_you_mean(shown, scope.ids, "steps of this loop: " + one_of(scope.ids)));
+    }
+    const std::string* field = word(3);
+    if (field != nullptr && (*field == "output" || *field == "status")) {
+      if (*field == "output" && scope.silent.contains(*id)) remark_silent(fmt::format("loop.previous.{}", *id), *id);
+      return;
+    }
+    add(field == nullptr ? fmt::format("'loop.previous.{}' requires a field", *id)
+                         : fmt::format("'loop.previous.{}' has no field '{}'", *id, *field),
+        fmt::format("write loop.previous.{}.output", *id));
+  }
+
+  void remark_silent(const std::string& written, const std::string& id) {
+    faults_.remark(place_, fmt::format("{}.output is null: step '{}' has no 'capture' (add capture: {{ format: text }} "
+                                       "to it)",
+                                       written, id));
   }
 
   void step_field(const std::string& id) {
@@ -110,7 +135,8 @@ class NameCheck {
       if (frame.own == Frame::Own::visible) return true;
       add(&frame == &view_.frames.back() ? fmt::format("step '{}' can't use its own result", here)
                                          : fmt::format("step '{}' contains this step and is not finished yet", here),
-          "use a step that finishes earlier");
+          view_.in_retry ? "write error, exit_code or attempt, which belong to the attempt that failed"
+                         : "use a step that finishes earlier");
       return false;
     }
     if (frame.scope->precedence->comes_before(step, at)) return true;
@@ -140,6 +166,7 @@ class NameCheck {
 
   void alias(const std::string& name) {
     Words known(reserved_names().begin(), reserved_names().end());
+    if (view_.in_retry) known.insert(known.end(), {"error", "exit_code", "attempt"});
     for (auto frame = view_.frames.rbegin(); frame != view_.frames.rend(); ++frame) {
       const auto found = frame->scope->aliases.find(name);
       if (found != frame->scope->aliases.end()) {
@@ -147,6 +174,9 @@ class NameCheck {
         return;
       }
       for (const auto& [other, step] : frame->scope->aliases) known.push_back(other);
+    }
+    if (!view_.in_retry && (name == "exit_code" || name == "error")) {
+      return add(fmt::format("'{}' exists only in 'when' of 'retry'", name), fmt::format("write steps.ID.{}", name));
     }
     add(fmt::format("unknown name '{}'", name),
         did_you_mean(name, known,
@@ -160,6 +190,28 @@ class NameCheck {
   Place place_;
   Faults& faults_;
 };
+
+/// Returns the frame that a step or an alias belongs to.
+std::optional<std::size_t> frame_of(const Path& path, const View& view) {
+  const auto* const root = path.empty() ? nullptr : std::get_if<std::string>(&path[0]);
+  const auto* const id = path.size() < 2 ? nullptr : std::get_if<std::string>(&path[1]);
+  if (root == nullptr || (*root == "steps" && id == nullptr)) return std::nullopt;
+  for (std::size_t i = view.frames.size(); i-- > 0;) {
+    const Scope& scope = *view.frames[i].scope;
+    if (*root == "steps" ? scope.index.contains(*id) : scope.aliases.contains(*root)) return i;
+  }
+  return std::nullopt;
+}
+
+/// Whether the value of an input has another meaning inside the template than at the step that uses it.
+bool is_captured(const Path& path, const View& view) {
+  const auto* const root = std::get_if<std::string>(&path[0]);
+  if (root == nullptr) return false;
+  if (*root == "item" || *root == "index") return view.map_frame != view.use->map_frame;
+  if (*root == "loop") return view.loop_frame != view.use->loop_frame;
+  if (*root == "map") return view.reduce_frame != view.use->reduce_frame;
+  return frame_of(path, view) != frame_of(path, *view.use);
+}
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -189,14 +241,63 @@ View View::at(std::size_t step) const {
   return view;
 }
 
+View View::in_map() const {
+  View view = in_list();
+  view.map_frame = frames.size();
+  view.is_item = true;
+  return view;
+}
+
+View View::in_loop() const {
+  View view = in_list();
+  view.loop_frame = frames.size();
+  return view;
+}
+
+View View::in_reduce() const {
+  View view = in_list();
+  view.reduce_frame = frames.size();
+  return view;
+}
+
+View View::in_list() const {
+  View view = *this;
+  view.is_item = false;
+  return view;
+}
+
+View View::at_retry() const {
+  View view = *this;
+  view.in_retry = true;
+  return view;
+}
+
+View View::in_template(Inputs values, std::string text) const {
+  View view = *this;
+  view.use = std::make_shared<const View>(*this);
+  view.inputs = std::make_shared<const Inputs>(std::move(values));
+  view.inputs_text = std::move(text);
+  auto with_inputs = std::make_shared<std::set<std::string, std::less<>>>(*names);
+  with_inputs->insert("inputs");
+  view.names = std::move(with_inputs);
+  return view;
+}
+
 View View::with_own() const {
   View view = *this;
   if (!view.frames.empty()) view.frames.back().own = Frame::Own::visible;
   return view;
 }
 
-void check_name(const Path& path, const View& view, const std::vector<std::string>& vars, Place place, Faults& faults) {
-  NameCheck(path, view, vars, place, faults).run();
+void check_name(const Expression::Reference& reference, const View& view, const std::vector<std::string>& vars,
+                Place place, Faults& faults) {
+  if (reference.of_input.empty()) return NameCheck(reference.path, view, vars, place, faults).run();
+  if (view.use == nullptr || !is_captured(reference.path, view)) return;
+  faults.add(
+      Code::unknown_name, place,
+      fmt::format("'{}' of the input '{}' means something else here", to_text(reference.path), reference.of_input),
+      "the template has its own step, item or loop of this name: rename its step, or use the input outside the "
+      "inner list");
 }
 
 bool is_identifier(std::string_view text) {

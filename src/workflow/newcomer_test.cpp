@@ -32,7 +32,8 @@ constexpr Mistake kMistakes[] = {
      "1:1 unknown key 'on' in the workflow | remove it: a workflow is started from outside, for example by cron\n2:1 "
      "unknown key 'jobs' in the workflow | write 'stages' as a list: stages: [{ id: build, steps: [...] }]"},
     {"steps:\n  - id: s\n    uses: actions/checkout@v4\n",
-     "3:5 unknown key 'uses' in step 's' | actions of GitHub can't be used: write the command with 'run'"},
+     "3:11 'actions/checkout@v4' is not the name of a limit | actions of GitHub can't be used: write the command with "
+     "'run'"},
     {"steps:\n  - id: s\n    run: echo\n  - id: t\n    depends_on: [s]\n    run: echo\n",
      "5:5 unknown key 'depends_on' in step 't' | write 'needs' instead of 'depends_on'"},
     {"steps:\n  - id: s\n    command: echo\n",
@@ -57,7 +58,7 @@ constexpr Mistake kMistakes[] = {
     {"steps:\n  - id: s\n    run: echo\n    env: [A=b]\n",
      "4:10 'env' must be a map, not a list | write env: { NAME: value }"},
     {"steps:\n  - id: s\n    run: echo\n    strategy: {matrix: {os: [a]}}\n",
-     "4:5 unknown key 'strategy' in step 's' | write map: { items: [...] } and the 'steps' for each item"},
+     "4:5 unknown key 'strategy' in step 's' | write map: { matrix: { ... } } and the 'steps' for each combination"},
     {"steps:\n  - id: s\n    run: [echo, hi]\n",
      "3:10 'run' must be a text, not a list | write one text; several lines with run: |"},
     {"steps:\n  - id: s\n    script: echo\n", "3:5 unknown key 'script' in step 's' | write 'run' instead of 'script'"},

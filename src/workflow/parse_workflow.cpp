@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t kStepsAtOnceMax = 10'000;
 constexpr std::uint64_t kKeepMax = 1'000'000;
 constexpr double kUsdMax = 1e12;
+constexpr std::uint64_t kPerMinuteMax = 1'000'000;
+constexpr std::size_t kLimitsMax = 100;
 constexpr std::uint64_t kTokensMax = std::uint64_t{1} << 53U;
 
 std::string stem(const std::string& file) {
@@ -47,8 +49,10 @@ std::vector<Variable> read_vars(const Fields& fields, Faults& faults) {
 class WorkflowParser {
  public:
   WorkflowParser(const WorkflowSource& source, const YamlNode& root, Faults& faults)
-      : fields_(root, language::kWorkflow, "the workflow", faults),
+      : source_(source),
+        fields_(root, language::kWorkflow, "the workflow", faults),
         lines_(source.text),
+        templates_(source, lines_, faults),
         vars_(read_vars(fields_, faults)),
         reader_(faults, lines_, names_of(vars_)),
         faults_(faults) {
@@ -66,17 +70,29 @@ class WorkflowParser {
     limits();
     budget();
     checkpoint();
+    shared_limits();
     StepsParser::Inherited inherited;
-    if (const YamlNode* node = fields_.find("retry")) workflow_.retry = StepsParser(reader_, {}).retry(*node);
+    if (const YamlNode* node = fields_.find("retry"))
+      workflow_.retry = StepsParser(reader_, {}).retry(*node, View::of_workflow());
     if (const YamlNode* node = fields_.find("shell")) {
       const auto word = reader_.word(*node, "shell", {"sh", "bash"});
       if (word && *word == 1) workflow_.shell = Shell::bash;
     }
     inherited.retry = workflow_.retry;
     inherited.shell = workflow_.shell;
+    inherited.limits = workflow_.limits;
+    inherited.templates = &templates_;
+    inherited.unhonoured = source_.begun ? Unhonoured::remark : Unhonoured::refuse;
     StepsParser parser(reader_, std::move(inherited));
+    view_.uses = workflow_.uses = parser.uses(fields_.find("uses"), view_);
     const ParsedSteps parsed = steps(parser);
     if (parsed.steps != nullptr) behind(parser, parsed);
+    if (const YamlNode* node = fields_.find("notify"))
+      workflow_.notify = reader_.command(*node, "notify", workflow_.shell, View::of_workflow());
+    if (const std::string comments = templates_.comments(); !comments.empty()) {
+      workflow_.text += comments;
+      workflow_.hash = "sha256:" + to_hex(sha256(workflow_.text));
+    }
     return std::move(workflow_);
   }
 
@@ -125,6 +141,54 @@ class WorkflowParser {
     if (const YamlNode* node = fields_.find("timeout")) workflow_.timeout = reader_.duration(*node, "timeout");
   }
 
+  void shared_limits() {
+    const YamlNode* node = fields_.find("limits");
+    if (node == nullptr) return;
+    if (!node->is_map() || node->members.empty() || node->members.size() > kLimitsMax) {
+      const bool many = node->is_map() && !node->members.empty();
+      faults_.add(node->place,
+                  many ? fmt::format("more than {} limits", kLimitsMax)
+                       : fmt::format("'limits' must be a map of limits, not {}",
+                                     node->is_map() ? "an empty one" : kind_text(*node)),
+                  "write limits: { openai: { per_minute: 60, parallel: 8 } }");
+      return;
+    }
+    for (const YamlMember& member : node->members) limit(member);
+  }
+
+  void limit(const YamlMember& member) {
+    const std::string& name = member.key;
+    if (!is_step_id(name)) {
+      faults_.add(member.key_place, fmt::format("invalid name of a limit: '{}'", name.substr(0, 100)),
+                  "use a letter, then letters, digits, '_' or '-'; at most 64 characters");
+      return;
+    }
+    Limit limit{.name = name};
+    const YamlNode& node = *member.value;
+    if (node.is_scalar()) {
+      const std::string number = node.text.substr(0, node.text.find_first_not_of("0123456789"));
+      const std::string rate = fmt::format("{}: {{ per_minute: {} }}", name, number.empty() ? "60" : number);
+      const std::string width = fmt::format("{}: {{ parallel: {} }}", name, number.empty() ? "8" : number);
+      const bool is_rate = node.text.find('/') != std::string::npos;
+      faults_.add(node.place, fmt::format("the limit '{}' must be a map, not '{}'", name, node.text.substr(0, 60)),
+                  is_rate ? "write " + rate : fmt::format("write {} or {}", rate, width));
+    } else {
+      const Fields fields(node, language::kLimit, fmt::format("the limit '{}'", name), faults_);
+      if (const YamlNode* value = fields.find("per_minute")) {
+        limit.per_minute =
+            static_cast<std::uint32_t>(reader_.whole(*value, "per_minute", 1, kPerMinuteMax).value_or(1));
+      }
+      if (const YamlNode* value = fields.find("parallel")) {
+        limit.parallel = static_cast<std::uint32_t>(reader_.whole(*value, "parallel", 1, kStepsAtOnceMax).value_or(1));
+      }
+      const bool meant = fields.meant("per_minute") || fields.meant("parallel");
+      if (fields.is_map() && !limit.per_minute && !limit.parallel && !meant)
+        faults_.add(member.key_place, fmt::format("the limit '{}' has neither 'per_minute' nor 'parallel'", name),
+                    "write for example { per_minute: 60, parallel: 8 }");
+    }
+    workflow_.limits.push_back(std::move(limit));
+  }
+
   void budget() {
     const YamlNode* node = fields_.find("budget");
     if (node == nullptr) return;
@@ -167,11 +231,11 @@ class WorkflowParser {
     }
     ParsedSteps parsed;
     if (plain != nullptr) {
-      parsed = parser.parse(*plain, "steps", View::of_workflow());
+      parsed = parser.parse(*plain, "steps", view_);
     } else if (staged != nullptr) {
       const std::vector<StepEntry> entries = stages(*staged);
       if (entries.empty()) return {};
-      parsed = parser.parse(entries, workflow_.stages, View::of_workflow());
+      parsed = parser.parse(entries, workflow_.stages, view_);
     } else if (!fields_.meant("steps") && !fields_.meant("stages")) {
       faults_.add(fields_.place(), "a workflow requires 'steps'", "add them: steps: [{ run: ./script.sh }]");
     }
@@ -234,15 +298,22 @@ class WorkflowParser {
       faults_.add(steps->place, fmt::format("'steps' must be a list of steps, not {}", kind_text(*steps)),
                   "write '- run: ./script.sh' below it");
     } else {
-      for (const YamlPtr& item : steps->items) entries.push_back({item.get(), number, {}, item->place});
+      for (const YamlPtr& item : steps->items) entries.push_back({item, number, {}, item->place});
     }
   }
 
   /// Parses the parts that can refer to all steps.
   void behind(StepsParser& parser, const ParsedSteps& parsed) {
-    const View view = View::of_workflow().inside({parsed.scope, std::nullopt, Frame::Own::hidden});
+    const View view = view_.inside({parsed.scope, std::nullopt, Frame::Own::hidden});
     if (const YamlNode* node = fields_.find("on_failure"))
       workflow_.on_failure = parser.parse(*node, "on_failure", view).steps;
+    if (const YamlNode* node = fields_.find("finally")) {
+      workflow_.finally = parser.parse(*node, "finally", view).steps;
+      const auto taken = std::ranges::find(workflow_.steps, std::string_view("finally"), &Step::id);
+      if (taken != workflow_.steps.end())
+        faults_.add(taken->place, "a step of a workflow with 'finally' can't have the id 'finally'",
+                    "choose another id");
+    }
     const YamlNode* outputs = fields_.find("outputs");
     if (outputs == nullptr) return;
     if (!outputs->is_map()) {
@@ -256,8 +327,11 @@ class WorkflowParser {
     }
   }
 
+  const WorkflowSource& source_;
   Fields fields_;
   SourceLines lines_;
+  StepTemplates templates_;
+  View view_ = View::of_workflow();
   std::vector<Variable> vars_;
   Reader reader_;
   Faults& faults_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,11 @@ namespace pawl {
 struct WorkflowSource {
   std::string text;
   std::string file;  // absolute, for messages and the name of the workflow; may be empty
+  /// Reads a file of templates. If it is not set, templates come from the text of a recorded workflow, which contains
+  /// them as comments.
+  std::function<Result<std::string>(const std::string& path)> read = {};
+  /// The run was begun before. Keys without effect, which older versions accepted, are remarks and not errors.
+  bool begun = false;
 };
 
 /// Checks everything that can be known before anything runs. Errors are in the order of the file, at least one and at

@@ -223,7 +223,7 @@ parallel: 4
 grace: 3s
 timeout: 2h
 steps:
-  - { id: call, handler: tools.translate, with: { n: 1, to: "${env.LANG}" }, name: Translate, env_file: x.env }
+  - { id: call, handler: tools.translate, with: { n: 1, to: "${env.LANG}" }, name: Translate }
   - { id: hold, wait_for: release, break: before }
   - id: many
     map: { items_from: items.jsonl, circuit_breaker: { failures: 2, cool_down: 1m, trips: 4 } }
@@ -237,7 +237,7 @@ steps:
     rescue: true
     on_failure: [{ run: "echo ${steps.careful.error}" }]
     confidence: { below: 0.75, then: [{ approve: "sure: ${steps.careful.output}?" }] }
-  - { id: rounds, loop: { max: 3, on_max: continue }, steps: [{ run: "echo ${loop.iteration} ${loop.max}" }] }
+  - { id: rounds, loop: { max: 3, until: "false", on_max: continue }, steps: [{ run: "echo ${loop.iteration} ${loop.max}" }] }
 on_failure: [{ run: "echo ${steps.many.status}" }]
 outputs: { answer: "${steps.call.output}" })");
   EXPECT_EQ(workflow.env_files, (std::vector<std::string>{".env", "more.env"}));

@@ -13,11 +13,25 @@
 namespace pawl {
 namespace {
 
+/// Where a key belongs that exists elsewhere in the language.
+std::string home_of(std::string_view key) {
+  using namespace language;
+  for (const LanguageObject* object : {&kWorkflow, &kStep, &kMap, &kLoop, &kRetry, &kCheckpoint, &kBudget, &kLimit}) {
+    const std::vector<std::string> keys = key_names(*object);
+    if (std::ranges::find(keys, key) == keys.end()) continue;
+    if (object == &kWorkflow) return fmt::format("'{}' belongs to the top level of the file", key);
+    if (object == &kStep) return fmt::format("'{}' belongs to a step", key);
+    return fmt::format("'{}' belongs into '{}'", key, object == &kLimit ? "limits" : object->name);
+  }
+  return {};
+}
+
 std::string key_hint(std::string_view key, const KeyHabit& habit, const LanguageObject& object) {
   const std::vector<std::string> known = key_names(object);
   const bool fits = habit.ours.empty() || std::ranges::find(known, habit.ours) != known.end();
   if (!habit.hint.empty() && fits) return habit.hint;
-  return did_you_mean(key, known, "known keys: " + one_of(known));
+  const std::string elsewhere = suggest(key, known).empty() ? home_of(key) : std::string();
+  return did_you_mean(key, known, elsewhere.empty() ? "known keys: " + one_of(known) : elsewhere);
 }
 
 /// "column 7" and "line 2, column 7" of the errors of expressions, templates and commands.
@@ -99,6 +113,10 @@ Fields::Fields(const YamlNode& node, const LanguageObject& object, std::string_v
 
 bool Fields::meant(std::string_view key) const { return std::ranges::find(meant_, key) != meant_.end(); }
 
+YamlPtr Fields::share(std::string_view key) const {
+  return std::ranges::find(node_.members, key, &YamlMember::key)->value;
+}
+
 Place Fields::place_of(std::string_view key) const {
   for (const YamlMember& member : node_.members) {
     if (member.key == key) return member.key_place;
@@ -125,9 +143,10 @@ std::string_view what_to_write(std::string_view key) {
 std::optional<std::string> Reader::text(const YamlNode& node, std::string_view key) const {
   if (!node.is_scalar()) {
     refuse(node, key, "a text",
-           node.is_map()  ? "put text that contains ': ' or begins with '{' in quotes"
-           : key == "run" ? "write one text; several lines with run: |"
-                          : "");
+           key == "notify" ? "write one command: notify: ./tell.sh"
+           : node.is_map() ? "put text that contains ': ' or begins with '{' in quotes"
+           : key == "run"  ? "write one text; several lines with run: |"
+                           : "");
     return {};
   }
   if (is_blank(node.text)) {
@@ -170,7 +189,8 @@ std::optional<std::uint64_t> Reader::whole(const YamlNode& node, std::string_vie
     const auto number = value.get<std::uint64_t>();
     if (number >= least && number <= most) return number;
   }
-  refuse(node, key, fmt::format("a whole number from {} to {}", least, most));
+  refuse(node, key, fmt::format("a whole number from {} to {}", least, most),
+         fmt::format("for example {}", std::clamp<std::uint64_t>(10, least, most)));
   return {};
 }
 
@@ -187,7 +207,16 @@ std::optional<double> Reader::number(const YamlNode& node, std::string_view key,
 std::optional<Milliseconds> Reader::duration(const YamlNode& node, std::string_view key) const {
   if (node.is_scalar()) {
     const auto found = parse_duration(node.text);
+    if (found && *found > kDurationMax) {
+      refuse(node, key, fmt::format("at most {}", duration_text(kDurationMax)));
+      return {};
+    }
     if (found && found->count() > 0) return found;
+    if (node.text.find("${") != std::string::npos) {
+      refuse(node, key, "a constant duration",
+             "expressions are allowed in the settings of steps; write for example 30s");
+      return {};
+    }
     const Json value = to_json(node, faults_);
     if (value.is_number()) {
       refuse(node, key, "a duration with a unit", fmt::format("write {}s", node.text.substr(0, 20)));
@@ -208,7 +237,7 @@ std::optional<std::size_t> Reader::word(const YamlNode& node, std::string_view k
                                         const std::vector<std::string>& words) const {
   const auto found = std::find(words.begin(), words.end(), node.text);
   if (node.is_scalar() && found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  refuse(node, key, one_of(words), did_you_mean(node.text, words, ""));
+  refuse(node, key, one_of(words), did_you_mean(node.text, words, fmt::format("write {}: {}", key, words.front())));
   return {};
 }
 
@@ -223,7 +252,7 @@ void Reader::check_references(const YamlNode& node, const TextTemplate& text, co
   for (const TextTemplate::Part& part : text.parts()) {
     if (!part.expression) continue;
     for (const Expression::Reference& reference : part.expression->references()) {
-      check_name(reference.path, view, vars_, lines_.within(node, offset_of(node.text, 1, reference.column)), faults_);
+      check_name(reference, view, vars_, lines_.within(node, offset_of(node.text, 1, reference.column)), faults_);
     }
   }
 }
@@ -231,7 +260,7 @@ void Reader::check_references(const YamlNode& node, const TextTemplate& text, co
 std::optional<TextTemplate> Reader::text_template(const YamlNode& node, std::string_view key, const View& view,
                                                   TextTemplate::Unknown unknown) const {
   if (!text(node, key)) return {};
-  auto parsed = TextTemplate::parse(node.text, *view.names, unknown);
+  auto parsed = TextTemplate::parse(node.text, *view.names, unknown, view.inputs.get());
   if (!parsed) {
     add_inner(node, parsed.error(), 0);
     return {};
@@ -256,14 +285,14 @@ std::optional<Expression> Reader::expression(const YamlNode& node, std::string_v
     shift = first + 2;
     source = node.text.substr(shift, last - shift);
   }
-  auto parsed = Expression::parse(source);
+  auto parsed = Expression::parse(source, 1, view.inputs.get());
   if (!parsed) {
     add_inner(node, parsed.error(), shift);
     return {};
   }
   for (const Expression::Reference& reference : parsed->references()) {
     const std::size_t offset = shift + offset_of(std::string_view(node.text).substr(shift), 1, reference.column);
-    check_name(reference.path, view, vars_, lines_.within(node, offset), faults_);
+    check_name(reference, view, vars_, lines_.within(node, offset), faults_);
   }
   return std::move(*parsed);
 }
@@ -277,19 +306,20 @@ void Reader::check_value(const YamlNode& node, const View& view) const {
   for (const YamlMember& member : node.members) check_value(*member.value, view);
 }
 
-std::optional<ValueTemplate> Reader::value(const YamlNode& node, const View& view) const {
+std::optional<ValueTemplate> Reader::value(const YamlNode& node, const View& view, ValueTemplate::Form form) const {
   const std::size_t before = faults_.size();
   check_value(node, view);
   const Json json = to_json(node, faults_);
   if (faults_.size() != before) return {};
-  auto parsed = ValueTemplate::parse(json, *view.names);
+  auto parsed = ValueTemplate::parse(json, *view.names, view.inputs.get(), form);
   if (parsed) return std::move(*parsed);
   faults_.add(parsed.error().code, node.place, parsed.error().message, parsed.error().hint);
   return {};
 }
 
-std::optional<ShellCommand> Reader::command(const YamlNode& node, Shell shell, const View& view) const {
-  const auto parsed = text_template(node, "run", view, TextTemplate::Unknown::keep);
+std::optional<ShellCommand> Reader::command(const YamlNode& node, std::string_view key, Shell shell,
+                                            const View& view) const {
+  const auto parsed = text_template(node, key, view, TextTemplate::Unknown::keep);
   if (!parsed) return {};
   auto made = to_shell_command(*parsed, shell);
   if (made) return std::move(*made);
@@ -315,7 +345,8 @@ EnvTemplates Reader::env(const YamlNode& node, const View& view) const {
       env.emplace_back(member.key, TextTemplate());
     } else if (!member.value->is_scalar()) {
       refuse(*member.value, member.key, "a text", member.value->is_null() ? "write \"\" for an empty value" : "");
-    } else if (auto parsed = TextTemplate::parse(member.value->text, *view.names, TextTemplate::Unknown::refuse)) {
+    } else if (auto parsed = TextTemplate::parse(member.value->text, *view.names, TextTemplate::Unknown::refuse,
+                                                 view.inputs.get())) {
       check_references(*member.value, *parsed, view);
       env.emplace_back(member.key, std::move(*parsed));
     } else {
@@ -326,9 +357,77 @@ EnvTemplates Reader::env(const YamlNode& node, const View& view) const {
 }
 
 void Reader::check_sleep(const YamlNode& node, const TextTemplate& sleep) const {
-  const bool constant = std::none_of(sleep.parts().begin(), sleep.parts().end(),
-                                     [](const TextTemplate::Part& part) { return part.expression.has_value(); });
-  if (constant) static_cast<void>(duration(node, "sleep"));
+  if (sleep.is_constant()) static_cast<void>(duration(node, "sleep"));
+}
+
+namespace {
+
+/// For expressions without names.
+class NoNames final : public Names {
+ public:
+  [[nodiscard]] Result<Json> find(std::span<const PathPart> path) const override {
+    return fail(Code::unknown_name, "unknown name '{}'", to_text(path));
+  }
+};
+
+}  // namespace
+
+/// A setting must have the same value after a resume.
+void Reader::check_stable(const YamlNode& node, std::string_view key, const TextTemplate& text) const {
+  for (const Expression::Reference& reference : text.references()) {
+    const std::string name = to_text(reference.path);
+    if (name != "run.attempt" && name != "env" && !name.starts_with("env.")) continue;
+    const Place place = lines_.within(node, offset_of(node.text, 1, reference.column));
+    faults_.add(place, fmt::format("'{}' can't use '{}': its value can change at a resume", key, name),
+                "declare a variable, and pass its value with --var");
+  }
+}
+
+std::optional<YamlNode> Reader::constant(const YamlNode& node, Setting setting, const View& view,
+                                         std::vector<ComputedSetting>& computed) const {
+  if (!node.is_scalar() || node.text.find("${") == std::string::npos) return node;
+  const std::string_view key = rule_of(setting).key;
+  auto parsed = text_template(node, key, view, TextTemplate::Unknown::refuse);
+  if (!parsed) return {};
+  if (!parsed->references().empty()) {
+    check_stable(node, key, *parsed);
+    computed.push_back({setting, std::move(*parsed)});
+    return {};
+  }
+  const Result<Json> value = parsed->evaluate(NoNames());
+  if (!value) {
+    add_inner(node, value.error(), 0);
+    return {};
+  }
+  YamlNode made = node;
+  made.style = YamlNode::Style::plain;
+  made.text = text_of(*value);
+  return made;
+}
+
+void Reader::duration_setting(const YamlNode* node, Setting setting, const View& view,
+                              std::vector<ComputedSetting>& computed, std::optional<Milliseconds>& value) const {
+  if (node == nullptr) return;
+  if (const auto given = constant(*node, setting, view, computed)) value = duration(*given, rule_of(setting).key);
+}
+
+std::optional<double> Reader::number_setting(const YamlNode* node, Setting setting, const View& view,
+                                             std::vector<ComputedSetting>& computed) const {
+  if (node == nullptr) return {};
+  const auto given = constant(*node, setting, view, computed);
+  const SettingRule& rule = rule_of(setting);
+  return given ? number(*given, rule.key, rule.least, rule.most) : std::nullopt;
+}
+
+void Reader::whole_setting(const YamlNode* node, Setting setting, const View& view,
+                           std::vector<ComputedSetting>& computed, std::uint32_t& value) const {
+  if (node == nullptr) return;
+  const auto given = constant(*node, setting, view, computed);
+  const SettingRule& rule = rule_of(setting);
+  if (!given) return;
+  const auto number =
+      whole(*given, rule.key, static_cast<std::uint64_t>(rule.least), static_cast<std::uint64_t>(rule.most));
+  if (number) value = static_cast<std::uint32_t>(*number);
 }
 
 }  // namespace pawl

@@ -20,6 +20,8 @@ class Fields {
   Fields(const YamlNode& node, const LanguageObject& object, std::string_view what, Faults& faults);
   /// Returns null if the key is missing.
   [[nodiscard]] const YamlNode* find(std::string_view key) const { return map_ ? node_.find(key) : nullptr; }
+  /// The same, for a key that exists.
+  [[nodiscard]] YamlPtr share(std::string_view key) const;
   [[nodiscard]] Place place_of(std::string_view key) const;
   [[nodiscard]] bool is_map() const { return map_; }
   [[nodiscard]] Place place() const { return node_.place; }
@@ -58,9 +60,22 @@ class Reader {
                                                           TextTemplate::Unknown unknown) const;
   [[nodiscard]] std::optional<Expression> expression(const YamlNode& node, std::string_view key,
                                                      const View& view) const;
-  [[nodiscard]] std::optional<ValueTemplate> value(const YamlNode& node, const View& view) const;
-  [[nodiscard]] std::optional<ShellCommand> command(const YamlNode& node, Shell shell, const View& view) const;
+  [[nodiscard]] std::optional<ValueTemplate> value(const YamlNode& node, const View& view,
+                                                   ValueTemplate::Form form = ValueTemplate::Form::value) const;
+  [[nodiscard]] std::optional<ShellCommand> command(const YamlNode& node, std::string_view key, Shell shell,
+                                                    const View& view) const;
   [[nodiscard]] EnvTemplates env(const YamlNode& node, const View& view) const;
+
+  /// Returns the node to read if the setting is a constant. Otherwise adds the setting to `computed`, or an error.
+  [[nodiscard]] std::optional<YamlNode> constant(const YamlNode& node, Setting setting, const View& view,
+                                                 std::vector<ComputedSetting>& computed) const;
+  // Reads a constant or computed setting.
+  void duration_setting(const YamlNode* node, Setting setting, const View& view, std::vector<ComputedSetting>& computed,
+                        std::optional<Milliseconds>& value) const;
+  void whole_setting(const YamlNode* node, Setting setting, const View& view, std::vector<ComputedSetting>& computed,
+                     std::uint32_t& value) const;
+  [[nodiscard]] std::optional<double> number_setting(const YamlNode* node, Setting setting, const View& view,
+                                                     std::vector<ComputedSetting>& computed) const;
 
   /// Adds an error if the duration is constant and invalid.
   void check_sleep(const YamlNode& node, const TextTemplate& sleep) const;
@@ -70,6 +85,7 @@ class Reader {
  private:
   void refuse(const YamlNode& node, std::string_view key, std::string_view expected, std::string hint = {}) const;
   void check_references(const YamlNode& node, const TextTemplate& text, const View& view) const;
+  void check_stable(const YamlNode& node, std::string_view key, const TextTemplate& text) const;
   void add_inner(const YamlNode& node, const Error& error, std::size_t shift) const;
   void check_value(const YamlNode& node, const View& view) const;
 

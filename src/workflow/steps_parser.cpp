@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "language/text_template.hpp"
@@ -38,6 +39,14 @@ std::string whereabouts(const std::string& id, const Scope& scope, const View& o
     if (frame.scope->index.contains(id)) return "it is outside this list of steps";
   }
   return {};
+}
+
+/// `uses` of other tools.
+std::string foreign_action(const YamlNode& uses) {
+  if (!uses.is_scalar()) return {};
+  if (uses.text.find('#') != std::string::npos) return fmt::format("write use: {}", uses.text.substr(0, 60));
+  if (uses.text.find_first_of("/@") == std::string::npos) return {};
+  return "actions of GitHub can't be used: write the command with 'run'";
 }
 
 }  // namespace
@@ -85,7 +94,7 @@ ParsedSteps StepsParser::parse_added(const std::vector<StepEntry>& entries, cons
 
 std::vector<StepEntry> StepsParser::entries_of(const YamlNode& node) {
   std::vector<StepEntry> entries;
-  for (const YamlPtr& item : node.items) entries.push_back({item.get(), 0, {}, item->place});
+  for (const YamlPtr& item : node.items) entries.push_back({item, 0, {}, item->place});
   return entries;
 }
 
@@ -103,7 +112,7 @@ void StepsParser::outline(Outline& outline, const std::vector<StepEntry>& entrie
 
 std::string StepsParser::step_id(const StepEntry& entry, std::size_t position) const {
   std::string derived = entry.given_id.empty() ? fmt::format("step-{}", position + 1) : entry.given_id;
-  const YamlNode* id = entry.node == nullptr ? nullptr : entry.node->find("id");
+  const YamlNode* const id = entry.node == nullptr ? nullptr : entry.node->find("id");
   if (id == nullptr) return derived;
   if (!id->is_scalar() || !is_step_id(id->text)) {
     reader_.faults().add(
@@ -118,7 +127,21 @@ std::string StepsParser::step_id(const StepEntry& entry, std::size_t position) c
   return id->text;
 }
 
-void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
+/// Replaces a step that uses a template. Returns false and adds an error if it can't.
+bool StepsParser::expand(StepEntry& entry) {
+  if (entry.node == nullptr || entry.node->find("use") == nullptr) return true;
+  if (inherited_.templates == nullptr) {
+    reader_.faults().add(entry.node->find("use")->place, "steps that a step adds can't use templates",
+                         "write the keys of the template into the step");
+    return false;
+  }
+  entry.use = inherited_.templates->find(entry.node);
+  if (!entry.use) return false;
+  entry.node = entry.use->merged;
+  return true;
+}
+
+void StepsParser::outline_step(Outline& outline, StepEntry entry) {
   Scope& scope = *outline.scope;
   if (entry.node != nullptr && !entry.node->is_map()) {
     reader_.faults().add(entry.place, fmt::format("a step must be a map, not {}", kind_text(*entry.node)),
@@ -126,6 +149,7 @@ void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
                                                  : "write '- run: ./script.sh'");
     return;
   }
+  const bool usable = expand(entry);
   const std::size_t index = outline.entries.size();
   OrderEntry order;
   order.id = step_id(entry, index);
@@ -158,7 +182,8 @@ void StepsParser::outline_step(Outline& outline, const StepEntry& entry) {
       scope.silent.insert(order.id);
     collect_inner(*entry.node, order.id, scope.inner);
   }
-  outline.entries.push_back(entry);
+  if (!usable) entry.node = nullptr;  // the error was reported
+  outline.entries.push_back(std::move(entry));
   outline.order.push_back(std::move(order));
 }
 
@@ -208,7 +233,45 @@ ParsedSteps StepsParser::finish(const Outline& outline, const std::vector<Stage>
   return {std::make_shared<const Steps>(std::move(steps)), outline.scope};
 }
 
-Step StepsParser::step(const StepEntry& entry, const std::string& id, const View& view) {
+/// Returns the view of a step that uses a template: with the values of the inputs.
+View StepsParser::inside_template(const TemplateUse& use, const View& view) const {
+  Faults& faults = reader_.faults();
+  Inputs values;
+  std::vector<std::string> known;
+  const YamlNode* with = use.with != nullptr && use.with->is_map() ? use.with : nullptr;
+  if (use.with != nullptr && with == nullptr) {
+    faults.add(use.with->place, fmt::format("'with' must be a map, not {}", kind_text(*use.with)),
+               "write with: { name: value }");
+  }
+  const auto take = [&](const YamlNode& node, const std::string& name, const View& from) {
+    const auto value = reader_.value(node, from);
+    auto expression = value ? value->as_expression() : ValueTemplate().as_expression();
+    if (!expression) faults.add(node.place, expression.error().message, expression.error().hint);
+    values.emplace(name, expression ? *expression : *ValueTemplate().as_expression());
+  };
+  if (const YamlNode* inputs = use.definition->find("inputs")) {
+    for (const YamlMember& input : inputs->members) {
+      known.push_back(input.key);
+      const YamlNode* given = with == nullptr ? nullptr : with->find(input.key);
+      take(given == nullptr ? *input.value : *given, input.key, given == nullptr ? View::of_workflow() : view);
+      if (given == nullptr && input.value->is_null()) {
+        faults.add(use.place, fmt::format("the template '{}' requires the input '{}'", use.text, input.key),
+                   fmt::format("add it: with: {{ {}: ... }}", input.key));
+      }
+    }
+  }
+  for (const YamlMember& member : with == nullptr ? std::vector<YamlMember>() : with->members) {
+    if (std::ranges::find(known, member.key) != known.end()) continue;
+    faults.add(member.key_place,
+               fmt::format("the template '{}' has no input '{}'", use.text, member.key.substr(0, 100)),
+               did_you_mean(member.key, known,
+                            known.empty() ? "remove 'with': it has no inputs" : "its inputs: " + one_of(known)));
+  }
+  return view.in_template(std::move(values), canonical_text(*use.step));
+}
+
+Step StepsParser::step(const StepEntry& entry, const std::string& id, const View& outside) {
+  const View view = entry.use ? inside_template(*entry.use, outside) : outside;
   Step step;
   step.id = id;
   step.place = entry.place;
@@ -217,10 +280,20 @@ Step StepsParser::step(const StepEntry& entry, const std::string& id, const View
     step.definition_hash = to_hex(sha256("barrier ", id));
     return step;
   }
-  step.definition_hash = to_hex(sha256(canonical_text(*entry.node)));
+  if (entry.use) {
+    step.definition_hash =
+        to_hex(sha256("template ", canonical_text(*entry.use->step), canonical_text(*entry.use->definition)));
+  } else {
+    step.definition_hash = to_hex(sha256(canonical_text(*entry.node), view.inputs_text));
+  }
   const Fields fields(*entry.node, language::kStep, fmt::format("step '{}'", id), reader_.faults());
   const auto kind_key = kind(fields);
-  if (kind_key) step.work = work(*kind_key, fields, view);
+  if (kind_key) {
+    check_honoured(fields, *kind_key, view, inherited_.unhonoured, reader_.faults());
+    const std::vector<ComputedSetting> around = std::exchange(computed_, {});
+    step.work = work(*kind_key, fields, view);
+    step.computed = std::exchange(computed_, around);
+  }
   step.capture = capture(fields, step.work);
   settings(step, fields, view);
   consequences(step, fields, view);
@@ -245,27 +318,38 @@ std::optional<std::string_view> StepsParser::kind(const Fields& fields) const {
     const std::vector<std::string> keys(kind_keys().begin(), kind_keys().end());
     // The error about the key that was intended as the action is more helpful.
     if (std::ranges::any_of(keys, [&](const std::string& key) { return fields.meant(key); })) return {};
+    if (const YamlNode* uses = fields.find("uses"); uses != nullptr && !foreign_action(*uses).empty()) {
+      reader_.faults().add(uses->place, fmt::format("'{}' is not the name of a limit", uses->text.substr(0, 60)),
+                           foreign_action(*uses));
+      return {};
+    }
     reader_.faults().add(fields.place(), "the step has no action", "add one of " + one_of(keys));
     return {};
   }
-  check_companions(fields, *found);
   return found;
 }
 
-void StepsParser::check_companions(const Fields& fields, std::string_view kind) const {
-  const auto only_with = [&](std::string_view key, std::initializer_list<std::string_view> kinds) {
-    if (fields.find(key) == nullptr || std::find(kinds.begin(), kinds.end(), kind) != kinds.end()) return;
-    reader_.faults().add(fields.place_of(key), fmt::format("'{}' can't be used with '{}'", key, kind),
-                         "use it with " + one_of({kinds.begin(), kinds.end()}));
-  };
-  only_with("with", {"handler", "workflow"});
-  only_with("steps", {"loop", "map"});
-  only_with("reduce", {"map"});
-  only_with("shell", {"run"});
-  if (fields.find("rescue") != nullptr && fields.find("on_failure") == nullptr) {
-    reader_.faults().add(fields.place_of("rescue"), "'rescue' requires 'on_failure'",
-                         "add 'on_failure' with the steps that rescue it");
+std::vector<std::string> StepsParser::uses(const YamlNode* node, const View& view) const {
+  std::vector<std::string> all = view.uses;
+  if (node == nullptr) return all;
+  std::vector<std::string> known;
+  for (const Limit& limit : inherited_.limits) known.push_back(limit.name);
+  for (const auto& [name, place] : reader_.texts(*node, "uses")) {
+    if (std::ranges::find(known, name) == known.end()) {
+      const std::string foreign = foreign_action(*node);
+      reader_.faults().add(place, fmt::format("unknown limit '{}'", name.substr(0, 100)),
+                           !foreign.empty()
+                               ? foreign
+                               : did_you_mean(name, known,
+                                              known.empty() ? fmt::format("declare it at the top level: "
+                                                                          "limits: {{ {}: {{ parallel: 8 }} }}",
+                                                                          name.substr(0, 60))
+                                                            : "limits: " + one_of(known)));
+    } else if (std::ranges::find(all, name) == all.end()) {
+      all.push_back(name);
+    }
   }
+  return all;
 }
 
 Capture StepsParser::capture(const Fields& fields, const Work& work) const {

@@ -311,16 +311,19 @@ std::string document_with(std::string_view object, std::string_view key) {
   if (object == "circuit_breaker")
     return fmt::format("steps: [{{ map: {{ items: [1], circuit_breaker: {{ {} }} }}, steps: [{{ run: x }}] }}]", wrong);
   if (object == "wait_for") return fmt::format("steps: [{{ wait_for: {{ {} }} }}]", wrong);
-  if (object == "capture" || object == "confidence")
+  if (object == "limit") return fmt::format("{{ limits: {{ a: {{ {} }} }}, steps: [{{ run: x }}] }}", wrong);
+  if (object == "capture" || object == "confidence" || object == "cache")
     return fmt::format("steps: [{{ run: x, {}: {{ {} }} }}]", object, wrong);
   const bool of_map = key == "reduce";
   const bool kind = std::find(kind_keys().begin(), kind_keys().end(), key) != kind_keys().end();
   return fmt::format("steps: [{{ {}{} }}]", wrong,
-                     kind             ? ""
-                     : key == "with"  ? ", handler: x"
-                     : key == "steps" ? ", loop: { max: 1 }"
-                     : of_map         ? ", map: { items: [1] }, steps: [{ run: x }]"
-                                      : ", run: x");
+                     kind                  ? ""
+                     : key == "with"       ? ", handler: x"
+                     : key == "use"        ? ""
+                     : key == "on_timeout" ? ", approve: x, timeout: 1h"
+                     : key == "steps"      ? ", loop: { max: 1 }"
+                     : of_map              ? ", map: { items: [1] }, steps: [{ run: x }]"
+                                           : ", run: x");
 }
 
 TEST(WorkflowFaults, EveryKeyOfTheLanguageIsReadByTheParser) {

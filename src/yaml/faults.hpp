@@ -14,6 +14,7 @@ namespace pawl {
 struct WorkflowFault {
   Place place;
   Error error;
+  std::string file = {};  // of a template, relative to the folder of the workflow; empty: the workflow itself
 };
 
 /// Collects errors, at most 100 of them.
@@ -22,6 +23,9 @@ class Faults {
   /// `file` is used in Error::where and may be empty.
   explicit Faults(std::string file) : file_(std::move(file)) {}
 
+  /// Registers a file of templates, named relative to the folder of the workflow. Returns its number for Place::file.
+  [[nodiscard]] std::uint32_t add_file(std::string name);
+
   void add(Code code, Place place, std::string message, std::string hint = {});
   /// Adds an error with the code invalid_workflow.
   void add(Place place, std::string message, std::string hint = {}) {
@@ -29,7 +33,7 @@ class Faults {
   }
 
   /// Adds a remark about something that may be intended. Remarks are not reported if the file has errors.
-  void remark(Place place, std::string message) { remarks_.push_back({place, std::move(message)}); }
+  void remark(Place place, std::string message, Remark::About about = Remark::About::doubt);
   [[nodiscard]] std::vector<Remark> take_remarks() { return std::exchange(remarks_, {}); }
 
   [[nodiscard]] bool empty() const { return faults_.empty(); }
@@ -38,7 +42,10 @@ class Faults {
   [[nodiscard]] std::vector<WorkflowFault> take();
 
  private:
+  [[nodiscard]] const std::string& name_of(Place place) const { return others_[place.file - 1]; }
+
   std::string file_;
+  std::vector<std::string> others_;
   std::vector<WorkflowFault> faults_;
   std::vector<Remark> remarks_;
 };

@@ -6,21 +6,25 @@ namespace pawl {
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
-SourceLines::SourceLines(std::string_view text) : text_(text), starts_{0} {
+void SourceLines::add(std::string_view text) {
+  Source source{.text = text};
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\n') starts_.push_back(i + 1);
+    if (text[i] == '\n') source.starts.push_back(i + 1);
   }
+  sources_.push_back(std::move(source));
 }
 
-std::string_view SourceLines::line(std::size_t number) const {
-  if (number == 0 || number > starts_.size()) return {};
-  const std::size_t begin = starts_[number - 1];
-  const std::size_t end = number < starts_.size() ? starts_[number] - 1 : text_.size();
-  return text_.substr(begin, end - begin);
+std::string_view SourceLines::line(std::uint32_t file, std::size_t number) const {
+  if (file >= sources_.size()) return {};
+  const auto& [text, starts] = sources_[file];
+  if (number == 0 || number > starts.size()) return {};
+  const std::size_t begin = starts[number - 1];
+  const std::size_t end = number < starts.size() ? starts[number] - 1 : text.size();
+  return text.substr(begin, end - begin);
 }
 
 char SourceLines::character_at(Place place) const {
-  const std::string_view text = line(place.line);
+  const std::string_view text = line(place.file, place.line);
   return place.column > 0 && place.column <= text.size() ? text[place.column - 1] : '\0';
 }
 
@@ -37,8 +41,8 @@ Place SourceLines::within(const YamlNode& scalar, std::size_t offset) const {
   for (const std::size_t below : {std::size_t{0}, std::size_t{1}}) {
     const std::size_t number = scalar.place.line + line_in_text + below;
     const std::size_t from = below == 0 && line_in_text == 0 ? scalar.place.column - 1 : 0;
-    const std::size_t found = line(number).find(wanted, from);
-    if (found != std::string_view::npos) return {number, found + (offset - begin) + 1};
+    const std::size_t found = line(scalar.place.file, number).find(wanted, from);
+    if (found != std::string_view::npos) return {number, found + (offset - begin) + 1, scalar.place.file};
   }
   return scalar.place;
 }

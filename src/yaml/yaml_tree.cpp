@@ -30,11 +30,11 @@ Place place_of(const YAML::Mark& mark) {
 /// Builds the tree. After a limit was exceeded, it ignores the rest.
 class TreeBuilder final : public YAML::EventHandler {
  public:
-  explicit TreeBuilder(Faults& faults) : faults_(faults) {}
+  TreeBuilder(Faults& faults, std::uint32_t file) : faults_(faults), file_(file) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (documents_++ == 1) {
-      faults_.add(place_of(mark), "a second document begins here",
+      faults_.add(at(mark), "a second document begins here",
                   "a file contains one document: remove the '---', or move the rest to another file");
       stopped_ = true;
     }
@@ -58,9 +58,9 @@ class TreeBuilder final : public YAML::EventHandler {
     if (stopped_) return;
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {
-      stop(place_of(mark), "an alias refers to a value that contains it");
+      stop(at(mark), "an alias refers to a value that contains it");
     } else {
-      attach(found->second, place_of(mark));
+      attach(found->second, at(mark));
     }
   }
 
@@ -89,10 +89,16 @@ class TreeBuilder final : public YAML::EventHandler {
     std::vector<YamlPtr> merged;
   };
 
-  static std::shared_ptr<YamlNode> make(const YAML::Mark& mark, YamlNode::Kind kind) {
+  [[nodiscard]] Place at(const YAML::Mark& mark) const {
+    Place place = place_of(mark);
+    place.file = file_;
+    return place;
+  }
+
+  [[nodiscard]] std::shared_ptr<YamlNode> make(const YAML::Mark& mark, YamlNode::Kind kind) const {
     auto node = std::make_shared<YamlNode>();
     node->kind = kind;
-    node->place = place_of(mark);
+    node->place = at(mark);
     return node;
   }
 
@@ -108,9 +114,9 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
     if (stopped_) return;
-    check_tag(tag, place_of(mark));
+    check_tag(tag, at(mark));
     if (frames_.size() + 1 >= kHeightMax) {
-      return stop(place_of(mark), fmt::format("the file is nested more than {} levels deep", kHeightMax));
+      return stop(at(mark), fmt::format("the file is nested more than {} levels deep", kHeightMax));
     }
     Frame frame;
     frame.node = make(mark, kind);
@@ -205,6 +211,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   Faults& faults_;
+  const std::uint32_t file_;
   std::vector<Frame> frames_;
   std::unordered_map<YAML::anchor_t, YamlPtr> anchors_;
   YamlPtr root_;
@@ -345,14 +352,16 @@ YamlPtr read_yaml(std::string_view text, Faults& faults) {
   return root;
 }
 
-YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults) {
+namespace {
+
+YamlPtr read_document(std::string_view text, std::uint32_t file, Faults& faults) {
   if (text.size() > kTextBytesMax) {
     faults.add({}, fmt::format("the file has {} bytes, more than {} MiB", text.size(), kTextBytesMax >> 20U),
                "keep data in separate files: 'items_from' reads JSON Lines");
     return nullptr;
   }
   if (!check_characters(text, faults)) return nullptr;
-  TreeBuilder builder(faults);
+  TreeBuilder builder(faults, file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -372,6 +381,21 @@ YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults) {
   }
   if (builder.stopped() && builder.documents() < 2) return nullptr;
   return builder.root() == nullptr || builder.root()->is_null() ? nullptr : builder.root();
+}
+
+}  // namespace
+
+YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults) { return read_document(text, 0, faults); }
+
+YamlPtr read_yaml_file(std::string_view text, std::uint32_t file, Faults& faults) {
+  Faults inner("");
+  for (std::uint32_t i = 0; i < file; ++i) static_cast<void>(inner.add_file(""));
+  YamlPtr root = read_document(text, file, inner);
+  for (WorkflowFault& fault : inner.take()) {
+    fault.place.file = file;
+    faults.add(fault.error.code, fault.place, std::move(fault.error.message), std::move(fault.error.hint));
+  }
+  return root;
 }
 
 }  // namespace pawl

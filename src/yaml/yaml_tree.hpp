@@ -3,6 +3,7 @@
 // Limits (an alias counts as the value that it refers to): 4 MiB of text, 64 levels, 100,000 nodes, 8 MiB of scalars.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,6 +51,8 @@ struct YamlNode {
 [[nodiscard]] YamlPtr read_yaml(std::string_view text, Faults& faults);
 /// Like read_yaml, but returns null without an error if the text contains no value.
 [[nodiscard]] YamlPtr read_yaml_or_nothing(std::string_view text, Faults& faults);
+/// The same for a file that was registered with Faults::add_file: `file` is in all places.
+[[nodiscard]] YamlPtr read_yaml_file(std::string_view text, std::uint32_t file, Faults& faults);
 
 /// Returns the tree of a JSON value, all of it at `place`. Returns null and adds an error if a limit is exceeded.
 [[nodiscard]] YamlPtr yaml_of(const Json& value, Place place, Faults& faults);

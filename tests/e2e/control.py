@@ -420,7 +420,7 @@ steps:
         document = json.loads(self.pawl("check", "bad.yaml", "--json", status=2).stdout)
         self.assertFalse(document["ok"])
         self.assertEqual(len(document["faults"]), len(places))
-        self.assertEqual(set(document["faults"][0]), {"line", "column", "code", "message", "hint"})
+        self.assertEqual(set(document["faults"][0]), {"file", "line", "column", "code", "message", "hint"})
         self.pawl("check", "missing.yaml", status=2)
 
     def test_a_sound_workflow_is_drawn_and_missing_things_are_warnings(self):

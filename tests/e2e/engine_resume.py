@@ -71,7 +71,7 @@ def the_iteration_of_an_item_in_a_loop_in_an_item_continues(case):
     before = case.log()
     equal(before[-1], "m[1].l[2].n[1].s")
     case.write("go", "")
-    case.pawl("dlq", "retry", "r", status=0)
+    case.pawl("dlq", "retry", "r", "m", status=0)
     equal(case.log()[len(before):], ["m[1].l[2].n[1].s"])
 
 

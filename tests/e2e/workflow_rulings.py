@@ -540,6 +540,20 @@ def the_guide_describes_every_key(case):
             assert re.search(rf"`[^`\n]*\b{key}\b[^`\n]*`|\b{key}: ", guide), f"docs/workflow.md does not describe {name}.{key}"
 
 
+def the_template_in_the_guide_can_be_used(case):
+    with open(GUIDE) as file:
+        blocks = re.findall(r"^```yaml\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
+    templates = next(i for i, block in enumerate(blocks) if block.startswith("templates:"))
+    case.write("steps.yaml", blocks[templates])
+    case.write("workflow.yaml", "vars: { source: src }\nsteps:\n" + blocks[templates + 1])
+    case.write("lint.sh", "#!/bin/sh\necho \"$@\" >linted\n")
+    os.chmod(os.path.join(case.folder, "lint.sh"), 0o755)
+    case.pawl("check", status=0)
+    case.pawl("run", "--run-id", "r", status=0)
+    with open(os.path.join(case.folder, "linted")) as file:
+        equal(file.read(), "--level 2 src\n")
+
+
 def complete_workflows_in_the_guide_are_valid(case):
     with open(GUIDE) as file:
         blocks = re.findall(r"^```yaml\n(.*?)^```", file.read(), re.MULTILINE | re.DOTALL)
