@@ -94,6 +94,7 @@ std::string table_text(const Invocation& invocation, const std::vector<Checkpoin
                {.name = "CREATED", .rank = 1},
                {.name = "SIZE", .rank = 4},
                {.name = "KIND", .rank = 6},
+               {.name = "REASON", .rank = 7},
                {.name = "NAME", .cut = Cut::middle, .rank = 2, .least = 10},
                {.name = "STAGE", .cut = Cut::middle, .rank = 5, .least = 8},
                {.name = "STEP", .cut = Cut::middle, .rank = 3, .least = 10}});
@@ -101,7 +102,8 @@ std::string table_text(const Invocation& invocation, const std::vector<Checkpoin
     table.add({std::to_string(info.sequence.value),
                Cell(status_colour(to_text(info.status)), std::string(to_text(info.status))),
                invocation.time_text(info.created), size_text(info.state_bytes), std::string(to_text(info.kind)),
-               printable(info.name), printable(listed(invocation, values_of(info, &SaveLabel::stage))),
+               std::string(to_text(info.reason)), printable(info.name),
+               printable(listed(invocation, values_of(info, &SaveLabel::stage))),
                printable(listed(invocation, values_of(info, &SaveLabel::step)))});
   }
   return table.text(invocation.style(), invocation.table_width());
