@@ -383,7 +383,7 @@ void Launcher::ended(const Shared& attempt, StepReport report, machine::fact::At
   tell_report(command.path, report);
   fact.node = command.node;
   fact.start = command.start;
-  // fact.retry_after = report.retry_after;
+  fact.retry_after = report.retry_after;
   const std::int64_t took_us = context_.services.clock.monotonic_us() - attempt->began_us;
   fact.ms = static_cast<std::uint64_t>(std::max<std::int64_t>(took_us, 0)) / 1000;
   context_.feed(std::move(fact));
