@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "cli/run_view.hpp"
 #include "domain/event_types.hpp"
 
 namespace pawl::cli {
@@ -388,10 +387,11 @@ void LivePicture::message(const RunEvent& event, Moment) {
   settle(headed(plain ? Colour::dim : Colour::yellow, plain ? mark("·", ".") : "!", label).add(printable(text)));
 }
 
-void LivePicture::trouble(const RunEvent& event, Moment) {
+void LivePicture::trouble(const RunEvent& event, Moment now) {
   if (event.type == event_type::kStorageTrouble) {
-    if (event.run == run_ || !event.step.empty())
-      settle(TerminalLine().add(Colour::yellow, "! " + storage_trouble_text(event)));
+    if (event.run != run_ && event.step.empty()) return;  // the event of its parent says the same
+    if (const auto line = troubles_.line(event, now.monotonic_us))
+      settle(TerminalLine().add(Colour::yellow, "! " + *line));
     return;
   }
   std::string text = event.type;

@@ -267,12 +267,16 @@ TEST_F(LiveViewTest, ColoursOnlyWhereTheyAreWanted) {
 
 TEST_F(LiveViewTest, TroubleOfTheMachineNamesTheStepThatIsTriedAgain) {
   begin();
-  tell("storage_trouble", "gather", {{"error", "cannot write: disk full"}, {"try", 2}, {"tries", 6}});
+  tell("storage_trouble", "gather", {{"error", "cannot write: disk full"}, {"try", 2U}, {"tries", 6U}});
+  tell("storage_trouble", "pages", {{"error", "cannot write: disk full"}, {"try", 2U}, {"tries", 6U}});
   tell("storage_trouble", "", {{"error", "cannot sync"}, {"mode", "pause"}});
-  const std::string shown = after(200'000);
+  const std::string shown = after(4'000'000);
+  EXPECT_EQ(shown.find("pages: can't start"), std::string::npos) << shown;
   EXPECT_NE(shown.find("! gather: can't start: cannot write: disk full; retrying (2 of 6)\n"), std::string::npos)
       << shown;
   EXPECT_NE(shown.find("! storage error (pause): cannot sync\n"), std::string::npos) << shown;
+  tell("storage_trouble", "pages", {{"error", "cannot write: disk full"}, {"try", 4U}, {"tries", 6U}});
+  EXPECT_NE(after(200'000).find("! pages: can't start: cannot write: disk full; retrying (4 of 6)"), std::string::npos);
 }
 
 TEST_F(LiveViewTest, SavedCheckpointsAreForPrograms) {

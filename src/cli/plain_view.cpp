@@ -31,6 +31,7 @@ class PlainView final : public RunView {
   PlainView(const Invocation& invocation, const ViewOptions& options)
       : out_(invocation.context().out),
         err_(invocation.context().err),
+        clock_(invocation.context().clock),
         options_(options),
         progress_(invocation.context().clock, progress_interval(invocation.context())),
         lines_(invocation.style().colours() ? Colours::keep : Colours::remove) {}
@@ -125,8 +126,10 @@ class PlainView final : public RunView {
       return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
     if (event.type == event_type::kChildStarted) return fmt::format("{}: run {}\n", step, text("run"));
     if (event.type == event_type::kStorageTrouble) {
-      err_.write(fmt::format("pawl: {}\n", storage_trouble_text(event)));
-      static_cast<void>(err_.flush());
+      if (const auto trouble = troubles_.line(event, clock_.monotonic_us())) {
+        err_.write(fmt::format("pawl: {}\n", *trouble));
+        static_cast<void>(err_.flush());
+      }
       return {};
     }
     if (event.type == event_type::kStorageRecovered) {
@@ -151,8 +154,10 @@ class PlainView final : public RunView {
 
   Output& out_;
   Output& err_;
+  Clock& clock_;
   const ViewOptions options_;
   MapProgressLines progress_;
+  TroubleLines troubles_;
   OutputLines lines_;
   std::string main_run_;
   bool at_question_ = false;  // the cursor is behind a question
@@ -177,16 +182,6 @@ class JsonView final : public RunView {
 };
 
 }  // namespace
-
-std::string storage_trouble_text(const RunEvent& event) {
-  const std::string error = printable(text_in(event.data, "error"));
-  if (event.step.empty()) return fmt::format("storage error ({}): {}", printable(text_in(event.data, "mode")), error);
-  const auto number = [&](const char* key) { return event.data.value(key, std::uint64_t{0}); };
-  std::string text = fmt::format("{}: can't start: {}", printable(event.step), error);
-  if (number("try") > 0 && number("tries") > 0)
-    text += fmt::format("; retrying ({} of {})", number("try"), number("tries"));
-  return text;
-}
 
 std::unique_ptr<RunView> make_plain_view(const Invocation& invocation, const ViewOptions& options) {
   return std::make_unique<PlainView>(invocation, options);

@@ -21,9 +21,6 @@ struct ViewOptions {
 [[nodiscard]] std::unique_ptr<RunView> make_view(const Invocation& invocation, const ViewOptions& options);
 [[nodiscard]] std::unique_ptr<RunView> make_plain_view(const Invocation& invocation, const ViewOptions& options);
 [[nodiscard]] std::unique_ptr<RunView> make_json_view(const Invocation& invocation);
-/// Returns the text of an event storage_trouble: "storage error (pause): ERROR", or "STEP: can't start: ERROR; retrying
-/// (2 of 6)".
-[[nodiscard]] std::string storage_trouble_text(const RunEvent& event);
 /// Shows everything in `shown`. Releases the foreground at the first event, because the run is durable by then. Later
 /// output goes to the file `log_path`, which is read at that moment.
 [[nodiscard]] std::unique_ptr<RunView> make_detached_view(std::unique_ptr<RunView> shown, BackgroundProcess& background,
