@@ -76,16 +76,17 @@ std::string more_labels_text(const CheckpointInfo& info) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
+constexpr std::size_t kListColumns = 20;
+
 /// On a terminal, names as many values as fit, the most important one first, and counts the others: `m, a +3`.
 std::string listed(const Invocation& invocation, const std::vector<std::string>& values) {
-  constexpr std::size_t kColumns = 24;
-  if (!invocation.table_width() || values.size() < 2) return joined(values);
+  constexpr std::size_t kCountColumns = 4;  // " +99"
+  const std::string all = joined(values);
+  if (!invocation.table_width() || values.size() < 2 || display_columns(all) <= kListColumns) return all;
   std::string text = values.front();
   std::size_t shown = 1;
-  for (; shown < values.size() && display_columns(text) + 2 + display_columns(values[shown]) <= kColumns; ++shown)
-    text += ", " + values[shown];
-  if (shown < values.size()) text += fmt::format(" +{}", values.size() - shown);
-  return text;
+  while (display_columns(text + ", " + values[shown]) + kCountColumns <= kListColumns) text += ", " + values[shown++];
+  return text + fmt::format(" +{}", values.size() - shown);
 }
 
 std::string table_text(const Invocation& invocation, const std::vector<CheckpointInfo>& checkpoints) {
@@ -97,7 +98,7 @@ std::string table_text(const Invocation& invocation, const std::vector<Checkpoin
                {.name = "REASON", .rank = 7},
                {.name = "NAME", .cut = Cut::middle, .rank = 2, .least = 10},
                {.name = "STAGE", .cut = Cut::middle, .rank = 5, .least = 8},
-               {.name = "STEP", .cut = Cut::middle, .rank = 3, .least = 10}});
+               {.name = "STEP", .cut = Cut::middle, .rank = 3, .least = 10, .wanted = kListColumns}});
   for (const CheckpointInfo& info : checkpoints) {
     table.add({std::to_string(info.sequence.value),
                Cell(status_colour(to_text(info.status)), std::string(to_text(info.status))),

@@ -31,7 +31,7 @@ TEST(Budget, TheLimitsInForceAreStoredOnlyIfThereAreSome) {
   const Result<RunState> back = RunState::from_json(stored);
   ASSERT_TRUE(back.has_value());
   EXPECT_EQ(back->limits, state.limits);
-  EXPECT_EQ(compact(state.limits.document()), R"({"tokens":null,"usd":2.5})");
+  EXPECT_EQ(compact(state.limits.document()), R"({"usd":2.5,"tokens":null})");
 }
 
 }  // namespace
