@@ -35,7 +35,7 @@ Result<SessionHost> host_of(const Invocation& invocation, RunView& view, Termina
     if (config->settings.checkpoint.enabled) return invocation.open_store(StoreAccess::serve);
     return context.open_store("memory:", StoreAccess::serve, config->settings);
   };
-  host.person = context.account ? context.account() : this_person(context);
+  host.person = this_person(context);
   if (prompts != nullptr) {
     host.prompt = [prompts](const Gate& gate, std::function<void(GateAnswer)> answered) {
       return prompts->open(gate, std::move(answered));

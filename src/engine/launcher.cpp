@@ -362,22 +362,38 @@ void Launcher::tell_report(const std::string& path, const StepReport& report) {
     context_.tell(event_type::kEvaluation, path, {{"evaluation", evaluation}});
 }
 
+/// Returns the next part of a report that has a checkpoint of its own, and takes it out of the report: a decision if
+/// they are not batched, an evaluation, a confidence that crosses its threshold. The attempt ends when it is durable.
+std::optional<machine::Report> Launcher::next_part(const Shared& attempt, StepReport& report) {
+  const machine::Saving& saving = context_.state.saving;
+  const machine::Node* node = context_.node(attempt->command.node);
+  if (node == nullptr || saving.memory_only || saving.given_up || attempt->stopping) return std::nullopt;
+  const std::string& path = attempt->command.path;
+  if (!context_.services.settings.performance.batch_decisions && !report.decisions.empty()) {
+    context_.tell(event_type::kDecision, path, report.decisions.front());
+    report.decisions.erase(report.decisions.begin());
+    return machine::Report{.usage = report.usage, .decisions = node->record.decisions + 1};
+  }
+  if (!report.evaluations.empty()) {
+    for (const Json& evaluation : report.evaluations)
+      context_.tell(event_type::kEvaluation, path, {{"evaluation", evaluation}});
+    report.evaluations.clear();
+    return machine::Report{.usage = report.usage, .evaluations = 1};
+  }
+  if (attempt->told_confidence || !report.confidence || !machine::crosses(*node, *report.confidence))
+    return std::nullopt;
+  attempt->told_confidence = true;
+  return machine::Report{.usage = report.usage, .confidence = report.confidence};
+}
+
 void Launcher::ended(const Shared& attempt, StepReport report, machine::fact::AttemptEnded fact) {
   const machine::command::StartAttempt& command = attempt->command;
-  const bool apart = !context_.services.settings.performance.batch_decisions && !report.decisions.empty() &&
-                     !context_.state.saving.memory_only && !context_.state.saving.given_up;
-  if (apart) {
-    // Saves a decision separately. The attempt ends once it is durable.
-    context_.tell(event_type::kDecision, command.path, report.decisions.front());
-    report.decisions.erase(report.decisions.begin());
-    const machine::Node* node = context_.node(command.node);
-    const std::uint32_t saved = node == nullptr ? 0 : node->record.decisions;
+  if (std::optional<machine::Report> apart = next_part(attempt, report)) {
     recorder_.when_durable([this, alive = context_.alive, attempt, report = std::move(report),
                             fact = std::move(fact)]() mutable {
       if (*alive) ended(attempt, std::move(report), std::move(fact));
     });
-    return context_.feed(
-        machine::fact::AttemptReported{command.node, command.start, machine::Report{.decisions = saved + 1}});
+    return context_.feed(machine::fact::AttemptReported{command.node, command.start, std::move(*apart)});
   }
   attempts_.erase(command.node);
   tell_report(command.path, report);

@@ -40,6 +40,7 @@ class Launcher {
     std::int64_t began_us = 0;
     std::uint64_t report_bytes = 0;  // read until now
     bool stopping = false;
+    bool told_confidence = false;
     EventLoop::TimerId grace = 0;
   };
   using Shared = std::shared_ptr<Attempt>;
@@ -54,6 +55,7 @@ class Launcher {
   void not_started(const Shared& attempt, const Error& error);
   void process_ended(const Shared& attempt, const ProcessEnd& end);
   void ended(const Shared& attempt, StepReport report, machine::fact::AttemptEnded fact);
+  [[nodiscard]] std::optional<machine::Report> next_part(const Shared& attempt, StepReport& report);
   void tell_report(const std::string& path, const StepReport& report);
   [[nodiscard]] std::string mark_of(const Attempt& attempt) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "base/error_line.hpp"
 #include "domain/audited_events.hpp"
@@ -38,18 +39,23 @@ int weight(Kind kind) {
   return 0;
 }
 
+/// RUN@stage:ID finds the checkpoint at which the stage was completed.
+std::string stage_of(const machine::Label& label) {
+  return label.kind == Kind::stage_complete || label.kind == Kind::barrier ? label.stage : std::string();
+}
+
 /// Returns what else the checkpoint is about: each step and stage once, the most important first.
 std::vector<SaveLabel> other_labels(std::vector<machine::Label> labels, const machine::Label& main) {
   std::ranges::stable_sort(labels, std::greater(), [](const machine::Label& label) { return weight(label.kind); });
   std::vector<SaveLabel> others;
-  std::set<std::pair<std::string, std::string>> seen{{main.step, main.stage}};
+  std::set<std::pair<std::string, std::string>> seen{{main.step, stage_of(main)}};
   for (const machine::Label& label : labels) {
     if (others.size() == kLabelsMax) break;
-    if (label.step.empty() && label.stage.empty()) continue;
-    if (!seen.emplace(label.step, label.stage).second) continue;
+    if (label.step.empty() && stage_of(label).empty()) continue;
+    if (!seen.emplace(label.step, stage_of(label)).second) continue;
     others.push_back({.kind = label.kind,
                       .reason = label.reason,
-                      .stage = label.stage,
+                      .stage = stage_of(label),
                       .step = label.step.substr(0, kLabelBytesMax)});
   }
   return others;
@@ -68,7 +74,7 @@ bool is_doubtful(const Error& error) {
 
 RunRecorder::RunRecorder(RunContext& context, std::unique_ptr<RunWriter> writer, std::uint64_t events,
                          std::vector<NewEvent> first_events)
-    : context_(context), writer_(std::move(writer)), events_(events + first_events.size()) {
+    : context_(context), writer_(std::move(writer)), events_(events + first_events.size()), latest_(writer_->info().latest) {
   for (NewEvent& event : first_events) {
     pending_told_.push_back({context_.id.text(), event.type, {}, context_.services.clock.now(),
                              Json::parse(event.data, nullptr, false)});
@@ -143,20 +149,12 @@ std::uint64_t RunRecorder::event_of(std::uint64_t record) const {
   return found == event_of_record_.end() ? record : found->second;
 }
 
-/// Returns the state as it is saved.
-std::string RunRecorder::state_text() {
+/// Returns everything of the state but the steps, as it is saved.
+std::string RunRecorder::head_text() {
   RunMasks& masks = context_.masks;
-  const auto event = [this](std::uint64_t record) { return event_of(record); };
-  Json value = machine::snapshot(context_.state, context_.base, event).to_json();
-  if (masks.has_keys()) {
-    for (const char* name : {"vars", "outputs"}) {
-      if (const auto found = value.find(name); found != value.end()) masks.mask_keys_in(*found);
-    }
-    for (Json& record : value["steps"]) {
-      for (const char* name : {"output", "partial", "previous"}) {
-        if (const auto found = record.find(name); found != record.end()) masks.mask_keys_in(*found);
-      }
-    }
+  Json value = machine::head_of(context_.state, context_.base).to_json();
+  for (const char* name : {"vars", "outputs"}) {
+    if (const auto found = value.find(name); found != value.end()) masks.mask_keys_in(*found);
   }
   value["events"] = events_;
   for (const auto& [kind, count] : *masks.counts()) {
@@ -165,36 +163,83 @@ std::string RunRecorder::state_text() {
   }
   if (context_.state.status == RunStatus::running)
     value["position"] = context_.state.busy_attempts() > 0 ? "before_step" : "completed";
-  for (const auto& [key, known] : masks.key_values()) value["masked_keys"].push_back(key);  // complete after masking
+  for (const auto& [key, known] : masks.key_values()) value["masked_keys"].push_back(key);
+  value.erase("steps");
   return masks.text(compact(value));
 }
 
-/// Warns once about a large state, in the save that makes it large.
-void RunRecorder::warn_of_size(std::string& state) {
+StateText::Step RunRecorder::step_of(const std::string& path, const StepRecord& record) {
+  Json value = record.to_json();
+  for (const char* name : {"output", "partial", "previous"}) {
+    if (const auto found = value.find(name); found != value.end()) context_.masks.mask_keys_in(*found);
+  }
+  return {path, context_.masks.text(compact(value))};
+}
+
+std::vector<StateText::Step> RunRecorder::all_steps() {
+  const auto event = [this](std::uint64_t record) { return event_of(record); };
+  std::vector<StateText::Step> steps;
+  for (const auto& [path, record] : machine::snapshot(context_.state, context_.base, event).steps)
+    steps.push_back(step_of(path, record));
+  static_cast<void>(machine::take_changes(context_.state));
+  return steps;
+}
+
+std::vector<StateText::Step> RunRecorder::changed_steps() {
+  const auto event = [this](std::uint64_t record) { return event_of(record); };
+  std::vector<StateText::Step> steps;
+  for (const machine::Change& change : machine::take_changes(context_.state)) {
+    const machine::Node* node = context_.node(change.node);
+    if (node == nullptr) {
+      steps.push_back({change.path, std::nullopt});
+    } else {
+      steps.push_back(step_of(change.path, machine::record_of(context_.state, *node, event)));
+    }
+  }
+  return steps;
+}
+
+/// The first save of an execution writes the whole state. The keys that are masked are complete when the steps are
+/// encoded, so the head comes after them.
+void RunRecorder::write_state(SaveDraft& draft) {
+  const bool whole = text_.empty() || !has_saved_;
+  const std::vector<StateText::Step> steps = text_.empty() ? all_steps() : changed_steps();
+  std::optional<std::vector<TextChange>> changes = text_.update(head_text(), steps);
+  if (whole || !changes || warns_of_size()) {
+    draft.state = text_.text();
+    return;
+  }
+  draft.is_change = true;
+  draft.changes = std::move(*changes);
+  draft.request.expected_parent = latest_;
+}
+
+/// Warns once about a large state, in the save that makes it large. Returns whether it did.
+bool RunRecorder::warns_of_size() {
   const std::uint64_t warning = context_.services.settings.checkpoint.size_warning_bytes;
-  if (large_told_ || state.size() <= warning) return;
+  if (large_told_ || text_.size() <= warning) return false;
   large_told_ = true;
   context_.tell(event_type::kLargeCheckpoint, "",
-                {{"bytes", state.size()},
+                {{"bytes", text_.size()},
                  {"limit", warning},
-                 {"why", fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning)", state.size(),
+                 {"why", fmt::format("the state has {} bytes, more than {} (checkpoint.size_warning)", text_.size(),
                                      size_words(warning))}});
-  state = state_text();
+  static_cast<void>(text_.update(head_text(), {}));
+  return true;
 }
 
 SaveDraft RunRecorder::draft_of(const machine::SaveBatch& batch) {
   SaveDraft draft;
-  draft.state = state_text();
-  warn_of_size(draft.state);
+  write_state(draft);
   SaveRequest& request = draft.request;
   const auto main = std::ranges::max_element(batch.labels, [](const machine::Label& a, const machine::Label& b) {
-    return weight(a.kind) < weight(b.kind) || (weight(a.kind) == weight(b.kind) && &a < &b);  // the last of the most important
+    return std::tuple(weight(a.kind), !a.step.empty(), &a) < std::tuple(weight(b.kind), !b.step.empty(), &b);
   });
   if (main != batch.labels.end()) {
     request.kind = main->kind;
     request.reason = main->reason;
     request.step = main->step.substr(0, kLabelBytesMax);
-    request.stage = main->stage;
+    request.stage = stage_of(*main);
     request.also = other_labels(batch.labels, *main);
   }
   request.status = checkpoint_status(context_.state.status);
@@ -231,6 +276,7 @@ Result<void> RunRecorder::open_again() {
   PAWL_TRY_ASSIGN(writer_, context_.services.store.open_run(context_.id, {}));
   open_saver();
   in_doubt_ = false;
+  make_whole();
   return {};
 }
 
@@ -240,10 +286,16 @@ void RunRecorder::unseal_inbox() {
   if (writer_) static_cast<void>(writer_->unseal_inbox());
 }
 
+void RunRecorder::tell_saved(const Saved& saved) {
+  const SaveRequest& request = draft_.request;
+  Json data = {{"sequence", saved.sequence.value}, {"kind", to_text(request.kind)}, {"reason", to_text(request.reason)}};
+  pass(event_type::kCheckpointSaved, request.step, std::move(data));
+}
+
 /// Whether the save is durable is read, never assumed. Its state counts the records of the run, so it names its batch.
 bool RunRecorder::settle_doubt() {
   const Result<Restored> newest = context_.services.store.restore(context_.id, {});
-  if (!newest || newest->state != draft_.state) return false;
+  if (!newest || newest->state != text_.text()) return false;
   light_ = false;
   saved(Saved{.sequence = newest->info.sequence, .id = newest->info.id, .checksum = newest->info.checksum});
   return true;
@@ -253,11 +305,13 @@ void RunRecorder::begin(bool light) {
   light_ = light;
   saving_ = true;
   if (!light) return saver_->begin(draft_);
-  // Saves the last state again: an empty difference, so that the save needs little more space than its events.
-  SaveDraft draft = draft_;
-  draft.state = last_state_;
+  // Saves the last state again, so that the save needs little more space than its events.
+  SaveDraft draft;
+  draft.is_change = true;
+  draft.request = draft_.request;
   draft.request.kind = Kind::manual;
   draft.request.status = Status::active;
+  draft.request.expected_parent = latest_;
   saver_->begin(std::move(draft));
 }
 
@@ -288,19 +342,33 @@ void RunRecorder::saved(Result<Saved> result) {
     pass(event_type::kStorageRecovered, "", {{"sequence", result->sequence.value}});
   }
   if (!light) error_.reset();
-  if (!light && goes_on(context_)) last_state_ = std::move(draft_.state);
+  tell_saved(*result);
+  has_saved_ = !light;  // otherwise the next change is one of another state
   draft_ = {};
   tell_durable(light);
   context_.feed(machine::fact::SaveDurable{batch_});
   for (const auto& task : std::exchange(waiting_, {})) task();
 }
 
+/// Saves the whole state of the draft, because the state that it changes is not the last one of the writer.
+void RunRecorder::make_whole() {
+  draft_.state = text_.text();
+  draft_.is_change = false;
+  draft_.changes.clear();
+  draft_.request.expected_parent.reset();
+}
+
 void RunRecorder::failed(Error error) {
+  const bool unfit = error.code == Code::parent_conflict || error.code == Code::invalid_patch;
+  if (draft_.is_change && !light_ && unfit) {
+    make_whole();
+    return begin(false);
+  }
   ++failures_;
   in_doubt_ = is_doubtful(error);
   const bool down = failures_ >= kFullTriesMax || rung_ == Rung::events_only;
   const bool retryable = in_doubt_ || is_retryable(error.code);
-  if (goes_on(context_) && retryable && down && !light_ && !in_doubt_ && !last_state_.empty()) {
+  if (goes_on(context_) && retryable && down && !light_ && !in_doubt_ && latest_.value > 0) {
     if (rung_ == Rung::full) {
       rung_ = Rung::events_only;
       degraded_by_ = error;
@@ -324,7 +392,8 @@ void RunRecorder::dump_if_degraded() {
   if (rung_ == Rung::full && !context_.state.saving.memory_only) return;
   if (!error_) error_ = degraded_by_;
   const std::string path = fmt::format("{}/pawl-emergency-{}.json", context_.base.working_dir, context_.id.text());
-  const Result<void> written = context_.services.files.write(path, state_text());
+  static_cast<void>(text_.update(head_text(), text_.empty() ? all_steps() : changed_steps()));
+  const Result<void> written = context_.services.files.write(path, text_.text());
   pass(event_type::kStorageTrouble, "",
        {{"error", written ? fmt::format("the state that could not be saved is in {}", path)
                           : describe_in_line(written.error())},

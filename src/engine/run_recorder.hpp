@@ -56,15 +56,21 @@ class RunRecorder {
  private:
   enum class Rung : std::uint8_t { full, events_only };
   void open_saver();
-  [[nodiscard]] std::string state_text();
+  [[nodiscard]] std::string head_text();
+  [[nodiscard]] StateText::Step step_of(const std::string& path, const StepRecord& record);
+  [[nodiscard]] std::vector<StateText::Step> all_steps();
+  [[nodiscard]] std::vector<StateText::Step> changed_steps();
+  void write_state(SaveDraft& draft);
   [[nodiscard]] SaveDraft draft_of(const machine::SaveBatch& batch);
-  void warn_of_size(std::string& state);
+  [[nodiscard]] bool warns_of_size();
   void begin(bool light);
   void saved(Result<Saved> result);
   void failed(Error error);
   [[nodiscard]] Result<void> open_again();
   [[nodiscard]] bool settle_doubt();
+  void make_whole();
   void tell_durable(bool light);
+  void tell_saved(const Saved& saved);
   void pass(std::string_view type, const std::string& step, Json data);
 
   RunContext& context_;
@@ -89,7 +95,8 @@ class RunRecorder {
   bool light_ = false;       // the save in progress has the last durable state
   Rung rung_ = Rung::full;
   std::uint32_t failures_ = 0;
-  std::string last_state_;  // the durable one, if the workflow continues without storage
+  StateText text_;           // of the draft
+  bool has_saved_ = false;   // the writer knows the last state
   std::optional<Error> error_;
   std::optional<Error> degraded_by_;
   bool saving_ = false;

@@ -24,6 +24,16 @@ void Saver::begin(SaveDraft draft) {
   wake_.notify_one();
 }
 
+Result<Saved> Saver::save(SaveDraft& draft) {
+  if (!draft.is_change) {
+    draft.request.body = draft.state;
+    return checked_save(writer_, draft.request, state_bytes_max_);
+  }
+  std::vector<Splice> splices;
+  for (const TextChange& change : draft.changes) splices.push_back({change.offset, change.removed, change.inserted});
+  return checked_change(writer_, draft.request, splices);
+}
+
 void Saver::run() {
   Lock lock(mutex_);
   while (true) {
@@ -32,8 +42,7 @@ void Saver::run() {
     SaveDraft draft = std::move(*next_);
     next_.reset();
     lock.unlock();
-    draft.request.body = draft.state;
-    done_(checked_save(writer_, draft.request, state_bytes_max_));
+    done_(save(draft));
     lock.lock();
   }
 }

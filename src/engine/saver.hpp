@@ -9,14 +9,17 @@
 #include <thread>
 
 #include "base/mutex.hpp"
+#include "engine/state_text.hpp"
 #include "ports/store.hpp"
 
 namespace pawl {
 
 /// A SaveRequest that owns its state.
 struct SaveDraft {
-  std::string state;
-  SaveRequest request;  // `body` is set by the saver
+  std::string state;                // the whole state, or
+  std::vector<TextChange> changes;  // what changed in the last one,
+  bool is_change = false;           // if this is set
+  SaveRequest request;              // `body` is set by the saver
 };
 
 class Saver {
@@ -34,6 +37,7 @@ class Saver {
 
  private:
   void run();
+  [[nodiscard]] Result<Saved> save(SaveDraft& draft);
 
   RunWriter& writer_;
   const std::uint64_t state_bytes_max_;

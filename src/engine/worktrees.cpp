@@ -117,6 +117,12 @@ bool is_shared(machine::State& state, const machine::Scope& scope, const machine
   return shared;
 }
 
+bool is_aside(const RunContext& context, const machine::Node& node) {
+  const machine::Scope& scope = context.scope_of(node);
+  return machine::is_within(context.state, scope, machine::ScopeKind::on_failure) ||
+         machine::is_within(context.state, scope, machine::ScopeKind::low_confidence);
+}
+
 }  // namespace
 
 std::string Worktrees::tree_of(const machine::Node& node) const {
@@ -175,10 +181,15 @@ void Worktrees::prepare(const machine::Node& node, Then then) {
   if (tree.empty()) return then(std::nullopt);
   const machine::Scope* item = item_scope_of(context_, node);
   const bool shared = item != nullptr && is_shared(context_.state, *item, node);
-  if (shared && context_.services.files.exists(tree + "/.git")) return then(std::nullopt);
-  run_git(node.path, kPrepare, tree, [then = std::move(then)](std::optional<Trouble> trouble) {
+  const auto preparing = preparing_.find(tree);
+  if (preparing != preparing_.end()) return preparing->second.push_back(std::move(then));
+  const bool keeps = shared || is_aside(context_, node);  // what runs beside a failed step sees what that has left
+  if (keeps && context_.services.files.exists(tree + "/.git")) return then(std::nullopt);
+  preparing_[tree].push_back(std::move(then));
+  run_git(node.path, kPrepare, tree, [this, tree](std::optional<Trouble> trouble) {
     if (trouble) trouble->error = "can't create its worktree: " + trouble->error;
-    then(std::move(trouble));
+    const auto waiting = preparing_.extract(tree);
+    for (const Then& each : waiting.mapped()) each(trouble);
   });
 }
 

@@ -8,6 +8,7 @@
 // checkout) is cleaned up by the next one, which knows from a marker in the repository that it was Pawl's.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "engine/run_context.hpp"
@@ -48,6 +49,7 @@ class Worktrees {
   void merge_next(const std::shared_ptr<Merging>& merging);
 
   RunContext& context_;
+  std::map<std::string, std::vector<Then>> preparing_;  // who waits for a worktree, by folder
   std::size_t running_ = 0;
 };
 

@@ -25,6 +25,13 @@ bool busy(const State& s) {
   return s.count(Activity::queued) > 0 && !blocked;
 }
 
+/// Returns whether the deadline of a gate or a signal has passed, so that its timer comes next.
+bool is_deadline_due(const State& s, Timestamp now) {
+  return std::ranges::any_of(s.timers, [&](const auto& entry) {
+    return entry.second.kind == TimerKind::wait_deadline && entry.second.due <= now;
+  });
+}
+
 /// A budget includes what children use.
 void pause_children(Turn& t) {
   if (t.s.count(Activity::child_running) == 0 || !(over_budget(t.s) || t.s.pause_requested)) return;
@@ -263,6 +270,7 @@ void check_run(Turn& t) {
   if (busy(s)) return;
   const bool pauses = is_paused(s);
   const bool waits = s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) > 0;
+  if (!pauses && is_deadline_due(s, t.now)) return;
   if (!(pauses || waits) || !(pauses || s.leaves_when_waiting) || !inbox_is(t, State::Inbox::read)) return;
   end_run(t, Ending::waiting, RunStatus::waiting, "");
 }

@@ -105,6 +105,7 @@ void handle(Turn& t, const fact::TimerDue& f) {
                       fmt::format("the workflow timed out after {}", duration_text(*t.s.workflow().timeout)));
     default: break;
   }
+  if (t.s.finishing) return;
   Node* node = find_node(t.s, use.node);
   if (node != nullptr && node->active) timer_of_node(t, *node, use.kind);
 }

@@ -26,6 +26,8 @@ namespace pawl::machine {
 
 /// Returns whether only a resume lets a waiting run continue: it is at a breakpoint, or over its budget.
 [[nodiscard]] bool is_paused(const State& s);
+/// Returns whether this confidence of an attempt crosses the threshold of its step.
+[[nodiscard]] bool crosses(const Node& node, double confidence);
 /// Returns whether what was used reaches the budget. No step starts then.
 [[nodiscard]] bool over_budget(const State& s);
 

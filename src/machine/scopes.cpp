@@ -216,6 +216,10 @@ void consider(Turn& t, Node& node) {
   const bool begun = node.record.status == StepStatus::waiting;
   if (scope.failed && !begun && !overrides_skipping(*node.step)) return;
   if (!may_start(t, scope)) return announce_budget(t, node);
+  if (node.step->risky && node.record.status == StepStatus::pending && !t.s.saving.unsaved.empty()) {
+    t.s.saving.hold_until = t.s.records;  // its start has a checkpoint of its own
+    return;
+  }
   if (node.step->when && !outputs_ready(t, scope, node.step->when->references(), &node)) return;
   std::string error;
   const std::optional<std::string> skip = reason_to_skip(t, scope, node, error);

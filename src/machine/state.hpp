@@ -163,6 +163,7 @@ enum class Hold : std::uint8_t {
 struct TimerUse {
   TimerKind kind = TimerKind::backoff;
   NodeId node = NodeId::none;
+  Timestamp due = {};
 };
 
 struct Deferred {

@@ -40,7 +40,7 @@ void set_activity(State& s, Node& node, Activity activity) {
 
 TimerId set_timer(Turn& t, TimerKind kind, NodeId node, Timestamp due) {
   const TimerId timer{t.s.next_timer++};
-  t.s.timers[timer] = {kind, node};
+  t.s.timers[timer] = {kind, node, due};
   t.out.push_back(command::SetTimer{timer, kind, due});
   return timer;
 }
