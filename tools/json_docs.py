@@ -29,6 +29,7 @@ The same name always means the same thing:
 | `workflow_name`, `workflow_file`, `workflow_hash` | workflow of a run |
 | `progress` | `done` and `total` steps of the workflow's own list, or of the script |
 | `usage` | `tokens`, `usd` and `api_calls` |
+| `budget` | the limits in force: `usd` and `tokens`, or null |
 | `error` | error message, or null |
 | `ms` | duration in milliseconds |
 

@@ -89,6 +89,7 @@ const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::h
       {event_type::kStorageRecovered, &LivePicture::trouble},
       {event_type::kInboxTrouble, &LivePicture::trouble},
       {event_type::kLargeCheckpoint, &LivePicture::trouble},
+      {event_type::kNotifyFailed, &LivePicture::trouble},
       {event_type::kInterrupting, &LivePicture::trouble},
       {event_type::kCancelling, &LivePicture::trouble},
       {event_type::kBudgetReached, &LivePicture::trouble},
@@ -386,10 +387,15 @@ void LivePicture::message(const RunEvent& event, Moment) {
   settle(headed(plain ? Colour::dim : Colour::yellow, plain ? mark("·", ".") : "!", label).add(printable(text)));
 }
 
-void LivePicture::trouble(const RunEvent& event, Moment) {
+void LivePicture::trouble(const RunEvent& event, Moment now) {
+  if (event.type == event_type::kStorageTrouble) {
+    if (event.run != run_ && event.step.empty()) return;  // the event of its parent says the same
+    if (const auto line = troubles_.line(event, now.monotonic_us))
+      settle(TerminalLine().add(Colour::yellow, "! " + *line));
+    return;
+  }
   std::string text = event.type;
   std::ranges::replace(text, '_', ' ');
-  if (event.type == event_type::kStorageTrouble) text += fmt::format(" ({})", printable(event_text(event, "mode")));
   std::string why = event_text(event, "error");
   if (why.empty()) why = event_text(event, "why");
   if (!why.empty()) text += fmt::format(": {}", printable(why));

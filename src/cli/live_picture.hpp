@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cli/output_lines.hpp"
 #include "cli/terminal_text.hpp"
 #include "domain/run_state.hpp"
 #include "domain/workflow.hpp"
@@ -131,6 +132,7 @@ class LivePicture {
   std::size_t steps_ = 0;  // number of the workflow's own steps
   std::size_t steps_settled_ = 0;
   std::int64_t began_us_ = 0;
+  TroubleLines troubles_;
   std::unordered_map<std::string, std::string> prefixes_;  // for the labels of child runs
   std::map<std::uint64_t, Row> rows_;                      // in the order in which they started
   std::unordered_map<std::string, std::uint64_t> places_;  // key -> rows_

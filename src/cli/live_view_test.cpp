@@ -265,6 +265,27 @@ TEST_F(LiveViewTest, ColoursOnlyWhereTheyAreWanted) {
   EXPECT_NE(bytes_.find("\x1b[31m"), std::string::npos);
 }
 
+TEST_F(LiveViewTest, TroubleOfTheMachineNamesTheStepThatIsTriedAgain) {
+  begin();
+  tell("storage_trouble", "gather", {{"error", "cannot write: disk full"}, {"try", 2U}, {"tries", 6U}});
+  tell("storage_trouble", "pages", {{"error", "cannot write: disk full"}, {"try", 2U}, {"tries", 6U}});
+  tell("storage_trouble", "", {{"error", "cannot sync"}, {"mode", "pause"}});
+  const std::string shown = after(4'000'000);
+  EXPECT_EQ(shown.find("pages: can't start"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("! gather: can't start: cannot write: disk full; retrying (2 of 6)\n"), std::string::npos)
+      << shown;
+  EXPECT_NE(shown.find("! storage error (pause): cannot sync\n"), std::string::npos) << shown;
+  tell("storage_trouble", "pages", {{"error", "cannot write: disk full"}, {"try", 4U}, {"tries", 6U}});
+  EXPECT_NE(after(200'000).find("! pages: can't start: cannot write: disk full; retrying (4 of 6)"), std::string::npos);
+}
+
+TEST_F(LiveViewTest, SavedCheckpointsAreForPrograms) {
+  begin();
+  const std::string before = after(200'000);
+  tell("checkpoint_saved", "gather", {{"sequence", 2}, {"kind", "step_start"}, {"reason", "before_step"}});
+  EXPECT_EQ(after(0), before);
+}
+
 TEST(TerminalText, WidthsCountColumnsAndCutsKeepThem) {
   EXPECT_EQ(display_columns("abc"), 3U);
   EXPECT_EQ(display_columns("名前"), 4U);

@@ -76,4 +76,18 @@ std::string MapProgressLines::lines(const std::string& main_run) {
   return text;
 }
 
+std::optional<std::string> TroubleLines::line(const RunEvent& event, std::int64_t now_us) {
+  constexpr std::int64_t kInterval_us = 3'000'000;
+  const std::string error = printable(text_in(event.data, "error"));
+  if (event.step.empty()) return fmt::format("storage error ({}): {}", printable(text_in(event.data, "mode")), error);
+  if (error == error_ && now_us - told_us_ < kInterval_us) return std::nullopt;
+  error_ = error;
+  told_us_ = now_us;
+  const std::uint64_t tried = number_in(event.data, "try");
+  const std::uint64_t tries = number_in(event.data, "tries");
+  std::string text = fmt::format("{}: can't start: {}", printable(event.step), error);
+  if (tried > 0 && tries > 0) text += fmt::format("; retrying ({} of {})", tried, tries);
+  return text;
+}
+
 }  // namespace pawl::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,18 @@ class MapProgressLines {
   Clock& clock_;
   const std::int64_t interval_us_;
   std::map<Key, Map> maps_;
+};
+
+/// Turns events storage_trouble into lines. Many steps that can't start for the same reason are told from time to time.
+class TroubleLines {
+ public:
+  /// Returns "storage error (pause): ERROR", or "STEP: can't start: ERROR; retrying (2 of 12)"; nothing if another step
+  /// was told a moment ago.
+  [[nodiscard]] std::optional<std::string> line(const RunEvent& event, std::int64_t now_us);
+
+ private:
+  std::string error_;  // the last one
+  std::int64_t told_us_ = 0;
 };
 
 }  // namespace pawl::cli

@@ -31,6 +31,7 @@ class PlainView final : public RunView {
   PlainView(const Invocation& invocation, const ViewOptions& options)
       : out_(invocation.context().out),
         err_(invocation.context().err),
+        clock_(invocation.context().clock),
         options_(options),
         progress_(invocation.context().clock, progress_interval(invocation.context())),
         lines_(invocation.style().colours() ? Colours::keep : Colours::remove) {}
@@ -38,6 +39,7 @@ class PlainView final : public RunView {
   void begin(const RunId& run, const Workflow&, const RunState&) override { main_run_ = run.text(); }
 
   void on_event(const RunEvent& event) override {
+    if (event.type == event_type::kCheckpointSaved) return;  // for programs
     if (options_.step_output && !event.step.empty()) lines_.end(source(event.run, event.step), out_);
     progress_.take(event);
     const std::string text = line(event);
@@ -124,12 +126,19 @@ class PlainView final : public RunView {
       return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
     if (event.type == event_type::kChildStarted) return fmt::format("{}: run {}\n", step, text("run"));
     if (event.type == event_type::kStorageTrouble) {
-      err_.write(fmt::format("pawl: storage error ({}): {}\n", text("mode"), text("error")));
-      static_cast<void>(err_.flush());
+      if (const auto trouble = troubles_.line(event, clock_.monotonic_us())) {
+        err_.write(fmt::format("pawl: {}\n", *trouble));
+        static_cast<void>(err_.flush());
+      }
       return {};
     }
     if (event.type == event_type::kStorageRecovered) {
       err_.write(fmt::format("pawl: storage works again, at checkpoint {}\n", number("sequence")));
+      static_cast<void>(err_.flush());
+      return {};
+    }
+    if (event.type == event_type::kNotifyFailed) {
+      err_.write(fmt::format("warning: the command of `notify` failed: {}\n", text("error")));
       static_cast<void>(err_.flush());
       return {};
     }
@@ -145,8 +154,10 @@ class PlainView final : public RunView {
 
   Output& out_;
   Output& err_;
+  Clock& clock_;
   const ViewOptions options_;
   MapProgressLines progress_;
+  TroubleLines troubles_;
   OutputLines lines_;
   std::string main_run_;
   bool at_question_ = false;  // the cursor is behind a question

@@ -159,12 +159,24 @@ Result<void> resume_session(const Invocation& invocation, const ResumeArguments&
   return {};
 }
 
+/// A run continues from its newest checkpoint only.
+Error not_a_run(const std::string& checkpoint) {
+  return Error{
+      Code::usage,
+      fmt::format("can't resume a checkpoint: '{}'; a run continues from its newest one", checkpoint),
+      {},
+      fmt::format("to continue from it in a new run: pawl fork {0}; to take the run back to it: pawl rollback {0}",
+                  checkpoint),
+      0};
+}
+
 Result<void> resume(const Invocation& invocation, const ResumeArguments& arguments) {
   if (!arguments.session.empty()) {
     if (!arguments.run.empty())
       return fail(Error{Code::usage, "RUN and --session can't be used together", {}, "pawl resume --session NAME", 0});
     return resume_session(invocation, arguments);
   }
+  if (arguments.run.find('@') != std::string::npos) return fail(not_a_run(arguments.run));
   PAWL_TRY_ASSIGN(const RunId id, arguments.run.empty() ? only_resumable(invocation) : RunId::parse(arguments.run));
   return resume_one(invocation, arguments, id);
 }

@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/lineage_text.hpp"
 #include "cli/show_steps.hpp"
 #include "cli/show_workflow.hpp"
+#include "cli/wrap_text.hpp"
 #include "domain/execution_context.hpp"
 #include "domain/labels.hpp"
 #include "service/run_details.hpp"
@@ -23,30 +26,67 @@ struct ShowArguments {
   std::optional<std::uint64_t> limit;
 };
 
-/// "Name:   value" lines; skips empty values.
+/// "Name:   value" lines; skips empty values. On a terminal, long lists are wrapped.
 class Lines {
  public:
+  explicit Lines(const Invocation& invocation) : width_(invocation.table_width()) {}
   void add(std::string_view name, std::string_view value) {
-    if (!value.empty()) text_ += fmt::format("{:<13}{}\n", fmt::format("{}:", name), printable(value));
+    if (!value.empty()) text_ += fmt::format("{:<{}}{}\n", fmt::format("{}:", name), kLabelColumns, printable(value));
+  }
+  void add_list(std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    text_ += fmt::format("{:<{}}{}\n", fmt::format("{}:", name), kLabelColumns,
+                         wrap_beside(kLabelColumns, printable(value), width_));
   }
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
+  static constexpr std::size_t kLabelColumns = 13;
+  const std::optional<std::size_t> width_;
   std::string text_;
 };
 
 std::string joined(const std::vector<std::string>& values) { return fmt::format("{}", fmt::join(values, ", ")); }
 
-/// `step_complete of step b; stage_complete of stage load`; empty if the checkpoint has one label.
+/// `step_complete of steps b, c in stage load; stage_complete of stage load`; empty if the checkpoint has one label.
 std::string more_labels_text(const CheckpointInfo& info) {
-  std::vector<std::string> parts;
+  struct Group {
+    std::string what;
+    std::string stage;
+    std::vector<std::string> steps;
+  };
+  std::vector<Group> groups;
   for (const SaveLabel& label : info.also) {
-    std::string part(to_text(label.kind));
-    if (!label.step.empty()) part += " of step " + label.step;
-    if (!label.stage.empty()) part += fmt::format(" {} stage {}", label.step.empty() ? "of" : "in", label.stage);
+    const std::string what(to_text(label.kind));
+    const auto fits = [&](const Group& group) {
+      return group.what == what && group.stage == label.stage && group.steps.empty() == label.step.empty();
+    };
+    auto group = std::ranges::find_if(groups, fits);
+    if (group == groups.end()) group = groups.insert(group, Group{what, label.stage, {}});
+    if (!label.step.empty()) group->steps.push_back(label.step);
+  }
+  std::vector<std::string> parts;
+  for (const Group& group : groups) {
+    std::string part = group.what;
+    if (!group.steps.empty())
+      part += fmt::format(" of step{} {}", group.steps.size() == 1 ? "" : "s", fmt::join(group.steps, ", "));
+    if (!group.stage.empty()) part += fmt::format(" {} stage {}", group.steps.empty() ? "of" : "in", group.stage);
     parts.push_back(std::move(part));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+constexpr std::size_t kListColumns = 20;
+
+/// On a terminal, names as many values as fit, the most important one first, and counts the others: `m, a +3`.
+std::string listed(const Invocation& invocation, const std::vector<std::string>& values) {
+  constexpr std::size_t kCountColumns = 4;  // " +99"
+  const std::string all = joined(values);
+  if (!invocation.table_width() || values.size() < 2 || display_columns(all) <= kListColumns) return all;
+  std::string text = values.front();
+  std::size_t shown = 1;
+  while (display_columns(text + ", " + values[shown]) + kCountColumns <= kListColumns) text += ", " + values[shown++];
+  return text + fmt::format(" +{}", values.size() - shown);
 }
 
 std::string table_text(const Invocation& invocation, const std::vector<CheckpointInfo>& checkpoints) {
@@ -55,15 +95,17 @@ std::string table_text(const Invocation& invocation, const std::vector<Checkpoin
                {.name = "CREATED", .rank = 1},
                {.name = "SIZE", .rank = 4},
                {.name = "KIND", .rank = 6},
+               {.name = "REASON", .rank = 7},
                {.name = "NAME", .cut = Cut::middle, .rank = 2, .least = 10},
                {.name = "STAGE", .cut = Cut::middle, .rank = 5, .least = 8},
-               {.name = "STEP", .cut = Cut::middle, .rank = 3, .least = 10}});
+               {.name = "STEP", .cut = Cut::middle, .rank = 3, .least = 10, .wanted = kListColumns}});
   for (const CheckpointInfo& info : checkpoints) {
     table.add({std::to_string(info.sequence.value),
                Cell(status_colour(to_text(info.status)), std::string(to_text(info.status))),
                invocation.time_text(info.created), size_text(info.state_bytes), std::string(to_text(info.kind)),
-               printable(info.name), printable(joined(values_of(info, &SaveLabel::stage))),
-               printable(joined(values_of(info, &SaveLabel::step)))});
+               std::string(to_text(info.reason)), printable(info.name),
+               printable(listed(invocation, values_of(info, &SaveLabel::stage))),
+               printable(listed(invocation, values_of(info, &SaveLabel::step)))});
   }
   return table.text(invocation.style(), invocation.table_width());
 }
@@ -110,7 +152,7 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
                      "\n");
     return {};
   }
-  Lines lines;
+  Lines lines(invocation);
   lines.add("Checkpoint", fmt::format("{}@{}", address.run.text(), info.sequence.value));
   lines.add("Parent",
             info.parent ? fmt::format("{}@{}", address.run.text(), info.parent.value) : "none (first checkpoint)");
@@ -124,8 +166,8 @@ Result<void> show_checkpoint(const Invocation& invocation, Store& store, const A
   lines.add("Caller's id", info.caller_id);
   lines.add("Stage", info.stage);
   lines.add("Step", info.step);
-  lines.add("Also", more_labels_text(info));
-  lines.add("Dependents", dependents_text(details.dependents));
+  lines.add_list("Also", more_labels_text(info));
+  lines.add_list("Dependents", dependents_text(details.dependents));
   lines.add("Metadata", info.metadata);
   lines.add("State", size_text(info.state_bytes));
   lines.add("Stored", fmt::format("{}, {}", size_text(info.stored_bytes),
@@ -165,7 +207,7 @@ void show_plain_run(const Invocation& invocation, const PlainRunDetails& details
     add_lineage(document, details.lineage);
     return invocation.print(document.done() + "\n");
   }
-  Lines lines;
+  Lines lines(invocation);
   lines.add("Run", run);
   lines.add("UUID", info.uuid.text());
   lines.add("Latest",

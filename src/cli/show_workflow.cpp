@@ -83,6 +83,7 @@ Json workflow_run_json(const WorkflowRunDetails& details, Timestamp now) {
   out["error"] = state.error.empty() ? Json() : Json(state.error);
   out["vars"] = state.vars;
   out["usage"] = state.usage.document();
+  out["budget"] = limits_of(state, report.workflow).document();
   out["masked"] = state.masked;
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;
@@ -238,7 +239,8 @@ std::string header(const Invocation& invocation, const WorkflowRunDetails& detai
   add("Reason", state.origin);
   add("Started", invocation.long_time_text(report.info.created));
   add("Elapsed", elapsed_text(elapsed_ms(report, now)));
-  add("Used", used_text(state.usage.usd, state.usage.tokens));
+  const Budget limits = limits_of(state, report.workflow);
+  add("Used", used_text(state.usage.usd, state.usage.tokens, limits.usd, limits.tokens));
   add("Masked", masked_text(state));
   if (state.resumes > 0) add("Resumes", std::to_string(state.resumes));
   add("Session", report.info.session);

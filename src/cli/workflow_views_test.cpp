@@ -109,6 +109,45 @@ TEST_F(WorkflowViews, ABreakpointWaitsForAResume) {
   EXPECT_EQ(pawl({"show", "after", "--json"}).json().at("waiting_for")[0].at("what"), "breakpoint");
 }
 
+TEST_F(WorkflowViews, ABudgetIsShownWithItsLimits) {
+  const char* const spends =
+      "name: g\nbudget: { usd: 1, tokens: 90000 }\nsteps:\n"
+      "  - { id: a, run: 'echo \"{\\\"cost_usd\\\": 1.5, \\\"tokens\\\": 1200}\" >> $PAWL_RESULT' }\n"
+      "  - { id: b, run: 'true' }\n";
+  const CliResult stopped = run_workflow("r1", spends);
+  EXPECT_EQ(stopped.status, 3);
+  EXPECT_NE(stopped.err.find("budget exceeded: 1.50 of 1.00 USD (1,200 tokens)"), std::string::npos) << stopped.err;
+  EXPECT_NE(pawl({"show", "r1"}).out.find("1.50 of 1.00 USD, 1,200 of 90,000 tokens\n"), std::string::npos);
+  EXPECT_EQ(pawl({"resume", "r1", "--budget-usd", "8"}).status, 0);
+  const nlohmann::json shown = pawl({"show", "r1", "--json"}).json();
+  EXPECT_EQ(shown.at("budget"), nlohmann::json({{"usd", 8}, {"tokens", 90'000}}));
+}
+
+TEST_F(WorkflowViews, ResumingACheckpointNamesTheCommandsThatWereMeant) {
+  EXPECT_EQ(run_workflow("r1", kFailing).status, 1);
+  const CliResult refused = pawl({"resume", "r1@step:gather"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("pawl fork r1@step:gather"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("pawl rollback r1@step:gather"), std::string::npos) << refused.err;
+}
+
+TEST_F(WorkflowViews, TheLabelsOfACheckpointFitATerminal) {
+  std::string steps;
+  for (int i = 10; i < 60; ++i) steps += "  - { id: step" + std::to_string(i) + ", needs: [], run: 'true' }\n";
+  EXPECT_EQ(run_workflow("r1", "name: g\nsteps:\n" + steps).status, 0);
+  const std::string piped = pawl({"show", "r1", "--checkpoints"}).out;
+  EXPECT_NE(piped.find("step10, step11, step12, step13"), std::string::npos) << piped;
+  terminal_ = true;
+  const std::string table = pawl({"show", "r1", "--checkpoints"}).out;
+  EXPECT_NE(table.find("  step10, step11 +48\n"), std::string::npos) << table;
+  const std::string first = pawl({"show", "r1@1"}).out;
+  EXPECT_NE(first.find("\nAlso:        step_start of steps step10, step11, "), std::string::npos) << first;
+  const std::size_t end = first.find("\nState:");
+  ASSERT_NE(end, std::string::npos) << first;
+  for (std::size_t at = 0; at < end; at = first.find('\n', at) + 1)
+    EXPECT_LE(first.find('\n', at) - at, columns_) << first;
+}
+
 TEST_F(WorkflowViews, ACrashedRunIsInterrupted) {
   RunState state;
   state.workflow_name = "left";

@@ -22,6 +22,7 @@ RunState rolled_back(const RunState& to, const RunState& newest) {
   out.masked = newest.masked;
   out.masked_keys.insert(newest.masked_keys.begin(), newest.masked_keys.end());
   out.budget = newest.budget;
+  out.limits = newest.limits;
   out.last_at = newest.last_at;
   out.records = newest.records;
   out.events = newest.events;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "domain/event_types.hpp"
 
@@ -231,25 +230,6 @@ std::optional<RunStatus> status_of_event(std::string_view type) {
   return std::nullopt;
 }
 
-void Usage::add(const Usage& other) {
-  tokens = other.tokens > UINT64_MAX - tokens ? UINT64_MAX : tokens + other.tokens;
-  api_calls = other.api_calls > UINT64_MAX - api_calls ? UINT64_MAX : api_calls + other.api_calls;
-  usd += other.usd;
-}
-
-Json Usage::document() const {
-  constexpr double kUsdParts = 1e9;
-  const double rounded = std::round(usd * kUsdParts) / kUsdParts;
-  return {{"tokens", tokens}, {"usd", std::isfinite(rounded) ? rounded : usd}, {"api_calls", api_calls}};
-}
-
-Usage Usage::until(const Usage& later) const {
-  const auto beyond = [](auto before, auto after) { return after > before ? after - before : 0; };
-  return Usage{.tokens = beyond(tokens, later.tokens),
-               .usd = beyond(usd, later.usd),
-               .api_calls = beyond(api_calls, later.api_calls)};
-}
-
 void StepRecord::set_reason(StepReason why, std::string about) {
   reason = why;
   detail = std::move(about);
@@ -372,6 +352,8 @@ Json RunState::to_json() const {
   if (!signals.empty()) out["signals"] = signals;
   for (const AddedSteps& entry : added) out["added"].push_back({{"after", entry.after}, {"steps", entry.steps}});
   if (!budget.is_null()) out["budget"] = budget;
+  if (limits.usd) out["limits"]["usd"] = *limits.usd;
+  if (limits.tokens) out["limits"]["tokens"] = *limits.tokens;
   if (!outputs.is_null()) out["outputs"] = outputs;
   if (!masked.empty()) out["masked"] = masked;
   if (!masked_keys.empty()) out["masked_keys"] = masked_keys;
@@ -432,6 +414,7 @@ Result<RunState> RunState::from_json(const Json& value) {
     if (entry.is_object()) state.added.push_back({text_at(entry, "after"), value_at(entry, "steps")});
   }
   state.budget = value_at(value, "budget");
+  state.limits = Budget{}.raised(value_at(value, "limits"));
   state.outputs = value_at(value, "outputs");
   for (const Json& key : value.value("masked_keys", Json::array())) {
     if (key.is_string()) state.masked_keys.insert(key.get<std::string>());

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
 #include "base/result.hpp"
+#include "domain/usage.hpp"
 #include "text/index_ranges.hpp"
 
 namespace pawl {
@@ -44,19 +44,6 @@ enum class RunStatus : std::uint8_t { running, waiting, completed, failed, inter
 [[nodiscard]] const char* event_type_of(RunStatus status);
 /// The reverse; returns nothing for any other type of event.
 [[nodiscard]] std::optional<RunStatus> status_of_event(std::string_view type);
-
-/// The sum of what was used.
-struct Usage {
-  std::uint64_t tokens = 0;
-  double usd = 0.0;
-  std::uint64_t api_calls = 0;
-  void add(const Usage& other);
-  /// Returns what `later` has in addition to this.
-  [[nodiscard]] Usage until(const Usage& later) const;
-  /// For people and programs: with every member, and USD rounded to 1e-9.
-  [[nodiscard]] Json document() const;
-  bool operator==(const Usage&) const = default;
-};
 
 /// The progress of a map.
 struct MapProgress {
@@ -171,6 +158,7 @@ struct RunState {
   std::vector<AddedSteps> added;
   Json outputs;                                 // of a completed run: its result for the parent
   Json budget;                                  // raised at a resume; null: the workflow's
+  Budget limits;                                // those in force; none of older states
   std::map<std::string, std::uint64_t> masked;  // how many secrets were masked, by kind
   std::set<std::string> masked_keys;            // keys whose values are not saved
   // Needed only to continue:

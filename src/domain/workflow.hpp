@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "domain/step_settings.hpp"
+#include "domain/usage.hpp"
 #include "language/expression.hpp"
 #include "language/shell_command.hpp"
 #include "language/text_template.hpp"
@@ -173,11 +174,6 @@ struct Variable {
   std::string name;
   Json value;             // the default
   bool required = false;  // the default is null: a value must be passed
-};
-
-struct Budget {
-  std::optional<double> usd;
-  std::optional<std::uint64_t> tokens;
 };
 
 enum class OnStorageFailure : std::uint8_t { pause, go_on };

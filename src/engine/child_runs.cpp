@@ -30,7 +30,11 @@ void ChildRuns::start(const machine::command::StartChild& command) {
         .error = error.message + (error.hint.empty() ? "" : "; " + error.hint)});
   };
   if (std::ranges::count(context_.id.text(), '.') > kChildDepthMax)
-    return refuse(Error{Code::step_failed, "child workflows are nested too deeply", {}, {}, 0});
+    return refuse(Error{Code::step_failed,
+                        fmt::format("child workflows are nested more than {} levels deep", kChildDepthMax),
+                        {},
+                        "check whether a workflow calls itself",
+                        0});
   LocalFiles& files = context_.services.files;
   const std::string file = files.absolute(command.file, files.absolute("..", context_.workflow->file));
   const ChildOf of{.parent_run = context_.id.text(),
@@ -89,7 +93,7 @@ void ChildRuns::stop(const machine::command::StopChild& command) {
   if (command.how == machine::command::StopChildHow::interrupt) {
     found->second.executor->interrupt("the parent run");
   } else {
-    found->second.executor->cancel("the parent run is cancelled");
+    found->second.executor->cancel("the parent run was cancelled");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "domain/event_types.hpp"
 #include "engine/run_events.hpp"
 #include "machine/names.hpp"
+#include "text/size_words.hpp"
 
 namespace pawl {
 namespace {
@@ -65,10 +66,10 @@ Result<Json> ItemSource::item_at(Stream& stream, std::uint64_t index) const {
   }
   while (true) {
     PAWL_TRY_ASSIGN(const std::optional<std::string> line, stream.lines->next());
-    if (!line) return fail(Code::items_changed, "the items file became shorter while it was read");
+    if (!line) return fail(Code::items_changed, "the items file became shorter while it was being read");
     if (is_blank(*line) || stream.next++ != index) continue;
     Json item = Json::parse(*line, nullptr, false);
-    if (item.is_discarded()) return fail(Code::items_changed, "the items file changed while it was read");
+    if (item.is_discarded()) return fail(Code::items_changed, "the items file changed while it was being read");
     return item;
   }
 }
@@ -167,7 +168,7 @@ Result<Json> ItemSource::results_of(const machine::Node& map) const {
     bytes = bytes - known.size() + text.size();
     if (bytes > kMapOutputBytesMax)
       return fail(Error{Code::value_too_large,
-                        fmt::format("the results of '{}' have more than {} bytes", map.path, kMapOutputBytesMax),
+                        fmt::format("the results of '{}' are larger than {}", map.path, size_words(kMapOutputBytesMax)),
                         {},
                         "use `reduce`, which receives them as a file",
                         0});

@@ -41,7 +41,7 @@ HandlerOutcome outcome_of(const Result<HandlerResult>& result) {
     return out;
   }
   if (const Result<void> checked = check_json(result->output, kHandlerOutputBytesMax); !checked) {
-    out.ended.error = fmt::format("the handler's output is not JSON: {}", checked.error().message);
+    out.ended.error = fmt::format("the handler returned invalid JSON: {}", checked.error().message);
     out.ended.exit_code = 1;
     return out;
   }
@@ -60,7 +60,7 @@ HandlerOutcome call(const Handler& handler, const HandlerCall& given) {
   try {
     return outcome_of(handler(given));
   } catch (const std::exception& error) {
-    out.ended.error = fmt::format("the handler threw: {}", error.what());
+    out.ended.error = fmt::format("the handler threw an exception: {}", error.what());
   } catch (...) {
     out.ended.error = "the handler threw an exception of an unknown type";
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "engine/environment_entries.hpp"
+#include "text/display.hpp"
 
 namespace pawl {
 namespace {
@@ -22,20 +23,30 @@ Result<void> refuse_survivors(ProcessRunner& processes, const std::string& mark)
                     0});
 }
 
+/// "0.36 of 0.30 USD (35,548 tokens)": what reached its limit, then what did not.
+std::string excess_text(const Usage& used, const Budget& limits) {
+  if (limits.usd_reached(used) && limits.tokens_reached(used))
+    return used_text(used.usd, used.tokens, limits.usd, limits.tokens);
+  const bool usd = limits.usd_reached(used);
+  const std::string reached =
+      usd ? used_text(used.usd, 0, limits.usd, std::nullopt) : used_text(0, used.tokens, std::nullopt, limits.tokens);
+  const std::string others = usd ? used_text(0, used.tokens) : used_text(used.usd, 0);
+  return others.empty() ? reached : fmt::format("{} ({})", reached, others);
+}
+
 Result<void> it_waits(const Executor& executor) {
   const std::string run = executor.id().text();
   std::string things;
   for (const std::string& thing : executor.waiting_for()) things += (things.empty() ? "" : ", ") + thing;
   if (executor.over_budget()) {
-    const Usage& usage = executor.usage();
-    return fail(
-        Error{Code::budget_reached,
-              fmt::format("run {} has reached its budget: {:.2f} USD, {} tokens used", run, usage.usd, usage.tokens),
-              {},
-              {},
-              0,
-              Advice::raise_budget,
-              {.run = run}});
+    const RunState state = executor.state();
+    return fail(Error{Code::budget_reached,
+                      fmt::format("run {}: budget exceeded: {}", run, excess_text(state.usage, state.limits)),
+                      {},
+                      {},
+                      0,
+                      Advice::raise_budget,
+                      {.run = run}});
   }
   Error error{
       Code::run_waiting, fmt::format("run {} is waiting for {}", run, things), {}, {}, 0, Advice::wait_and_resume,
@@ -134,7 +145,8 @@ Result<void> how_it_ended(const Executor& executor) {
     return fail(error);
   }
   if (executor.finish() && executor.finish()->ending == machine::Ending::refused)
-    return fail(Error{Code::items_changed, executor.finish()->error, {}, "restore the old items, or start a new run", 0});
+    return fail(
+        Error{Code::items_changed, executor.finish()->error, {}, "restore the old items, or start a new run", 0});
   switch (state.status) {
     case RunStatus::completed: return {};
     case RunStatus::failed:

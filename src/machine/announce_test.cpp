@@ -362,7 +362,7 @@ TEST_F(AnnounceTest, StepsThatAStepAdds) {
     Json steps;
     const char* error;
   };
-  for (const Case& example : {Case{"b", {"bad"}, "no such handler"}, Case{"d", {"a"}, "the step 'a' exists already"},
+  for (const Case& example : {Case{"b", {"bad"}, "no such handler"}, Case{"d", {"a"}, "step 'a' already exists"},
                               Case{"l[1].c", {"x"}, "only a step of the workflow's own list can add steps"}}) {
     const Json refused = add(example.path, example.steps);
     ASSERT_EQ(refused.size(), 1U) << example.path;
@@ -443,7 +443,7 @@ TEST_F(AnnounceTest, MessagesThatAreRefused) {
   };
   const std::vector<Case> cases{
       {{.type = fact::MessageType::approve, .path = "a"}, "'a' is not waiting for approval"},
-      {{.type = fact::MessageType::other}, "message of an unknown type"},
+      {{.type = fact::MessageType::other}, "unknown type of message"},
       {{.type = fact::MessageType::audit}, "invalid audit entry"},
       {{.type = fact::MessageType::audit, .text = "note", .payload = 1}, "invalid audit entry"}};
   sequential({handler("a")});

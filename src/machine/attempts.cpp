@@ -319,7 +319,8 @@ void pause_for_machine(Turn& t, Node& node, const std::string& error) {
   set_activity(t.s, node, Activity::machine_backoff);
   node.wait_timer = set_timer(t, TimerKind::machine_backoff, node.id,
                               after(t, Milliseconds(policy.delay_ms(node.machine_failures, 0.0))));
-  tell(t, event_type::kStorageTrouble, &node, {{"error", error}, {"try", node.machine_failures}});
+  tell(t, event_type::kStorageTrouble, &node,
+       {{"error", error}, {"try", node.machine_failures}, {"tries", kMachineTriesMax}});
 }
 
 void handle(Turn& t, const fact::AttemptNotStarted& f) {

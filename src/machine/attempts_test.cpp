@@ -131,7 +131,7 @@ TEST_F(MachineTest, TroubleOfTheMachineThatLastsPausesTheRun) {
   sequential({map_of("m", {1, 2}, {handler("a")})});
   std::get<Map>(workflow.steps[0].work).on_item_failure = Map::OnItemFailure::dlq;
   begin();
-  for (int i = 0; i < 6 && !finish(); ++i) {
+  for (int i = 0; i < 20 && !finish(); ++i) {
     not_started("m[0].a", fact::Party::machine);
     wait(Milliseconds(4'000));
   }

@@ -36,7 +36,7 @@ std::optional<std::string> too_many_failed(const Node& node) {
   const double share =
       100.0 * static_cast<double>(failed) / static_cast<double>(std::max<std::uint64_t>(node.map->total, 1));
   if (map.max_failures_percent && share > *map.max_failures_percent)
-    return fmt::format("{} of {} items failed (max_failures: {} %)", failed, node.map->total,
+    return fmt::format("{} of {} items failed (max_failures: {}%)", failed, node.map->total,
                        *map.max_failures_percent);
   return std::nullopt;
 }
@@ -141,7 +141,8 @@ void trip(Turn& t, Node& node) {
   announce_open_circuit(t, node);
   if (node.record.map->trips >= breaker.trips) {
     map.stopped = true;
-    map.error = fmt::format("the circuit breaker opened {} times", node.record.map->trips);
+    map.error = fmt::format("the circuit breaker opened {}",
+                            breaker.trips == 1 ? "once" : fmt::format("{} times", node.record.map->trips));
     return;
   }
   map.open = true;

@@ -135,7 +135,7 @@ void handle(Turn& t, const fact::MessageArrived& m) {
     case fact::MessageType::checkpoint:
       label(t, Kind::manual, Reason::manual, nullptr);
       return answer(t, m, recorded::Answer::consumed);
-    case fact::MessageType::other: return refuse(t, m, "message of an unknown type");
+    case fact::MessageType::other: return refuse(t, m, "unknown type of message");
   }
 }
 

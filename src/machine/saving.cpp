@@ -84,7 +84,6 @@ void handle(Turn& t, const fact::SaveDurable& f) {
   saving.in_flight.reset();
   saving.waits = false;
   saving.failures = 0;
-  if (was_failing) tell(t, event_type::kStorageRecovered, nullptr, {{"records", saving.durable}});
   if (saving.unsaved.empty()) saving.memory_only = false;
   flush_deferred(t);
   if (was_failing || (was_held_up && !is_held_up(t.s))) kick(t);
@@ -105,7 +104,7 @@ void handle(Turn& t, const fact::SaveFailed& f) {
   }
   if (down && !saving.memory_only) {
     saving.memory_only = true;
-    tell(t, event_type::kStorageDegraded, nullptr, {{"rung", "memory only"}, {"error", f.error}});
+    tell(t, event_type::kStorageTrouble, nullptr, {{"error", f.error}, {"mode", "memory only"}});
     flush_deferred(t);
     kick(t);
   }

@@ -143,17 +143,7 @@ void scope_ended(Turn& t, Scope& scope) {
 
 }  // namespace
 
-bool over_budget(const State& s) {
-  const auto limit = [&](const char* key, std::optional<double> usual) {
-    const bool raised = s.budget.is_object() && s.budget.contains(key) && s.budget[key].is_number();
-    return raised ? std::optional(s.budget[key].get<double>()) : usual;
-  };
-  const Budget& budget = s.workflow().budget;
-  const auto usd = limit("usd", budget.usd);
-  const auto tokens =
-      limit("tokens", budget.tokens ? std::optional(static_cast<double>(*budget.tokens)) : std::nullopt);
-  return (usd && s.usage.usd >= *usd) || (tokens && static_cast<double>(s.usage.tokens) >= *tokens);
-}
+bool over_budget(const State& s) { return s.workflow().budget.raised(s.budget).reached(s.usage); }
 
 bool may_start(const Turn& t, const Scope& scope) {
   const State& s = t.s;

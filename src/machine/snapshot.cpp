@@ -216,6 +216,7 @@ RunState head_of(const State& s, const RunState& base) {
   out.added = s.added;
   out.outputs = s.outputs;
   out.budget = s.budget;
+  out.limits = s.workflow().budget.raised(s.budget);
   out.cancelled.reset();
   if (s.cancel_requested) out.cancelled = s.cancel_why;
   out.finally_number = s.finally_number;

@@ -146,7 +146,7 @@ Result<Steps> added_steps(const State& s, std::size_t index, const Json& steps) 
   PAWL_TRY_ASSIGN(Steps added, s.definition->parse_added(steps, *top.steps, index));
   for (const Step& step : added) {
     if (std::ranges::find(*top.steps, step.id, &Step::id) != top.steps->end())
-      return fail(Code::step_failed, "the step '{}' exists already", step.id);
+      return fail(Code::step_failed, "step '{}' already exists", step.id);
   }
   return added;
 }

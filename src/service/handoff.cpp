@@ -14,8 +14,8 @@ constexpr std::size_t kStateBytes = 2'048;
 constexpr std::size_t kShort = kBriefShort;
 constexpr std::size_t kLong = kBriefLong;
 
-std::string money(const Usage& usage) {
-  std::string text = used_text(usage.usd, usage.tokens);
+std::string money(const Usage& usage, const Budget& limits = {}) {
+  std::string text = used_text(usage.usd, usage.tokens, limits.usd, limits.tokens);
   if (usage.api_calls > 0) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} API call{}", grouped_number(usage.api_calls), usage.api_calls == 1 ? "" : "s");
@@ -126,7 +126,7 @@ void add_status(Briefing& briefing, const RunReport& report, const Told& told) {
   if (!report.info.session.empty())
     lines.push_back(fmt::format("- session: {}", markdown_text(brief_text(report.info.session, kShort))));
   if (state.resumes > 0) lines.push_back(fmt::format("- resumed {} times", state.resumes));
-  lines.push_back(fmt::format("- used: {}", money(state.usage)));
+  lines.push_back(fmt::format("- used: {}", money(state.usage, limits_of(state, report.workflow))));
   if (told.context_usage)
     lines.push_back(fmt::format("- context window: {:.0f} % full at the last report", *told.context_usage * 100));
   if (state.confidence) lines.push_back(fmt::format("- confidence: {:.2f}", *state.confidence));

@@ -135,22 +135,9 @@ Result<std::int64_t> time_between_executions(Store& store, const RunInfo& info) 
   return paused_us / 1000;
 }
 
-bool used_up(const RunState& state, const std::optional<Workflow>& workflow) {
-  const auto limit = [&](const char* key) -> std::optional<double> {
-    const auto found = state.budget.is_object() ? state.budget.find(key) : state.budget.end();
-    return found != state.budget.end() && found->is_number() ? std::optional<double>(found->get<double>())
-                                                             : std::nullopt;
-  };
-  std::optional<double> usd = limit("usd");
-  std::optional<double> tokens = limit("tokens");
-  if (!usd && workflow) usd = workflow->budget.usd;
-  if (!tokens && workflow && workflow->budget.tokens) tokens = static_cast<double>(*workflow->budget.tokens);
-  return (usd && state.usage.usd >= *usd) || (tokens && static_cast<double>(state.usage.tokens) >= *tokens);
-}
-
 /// No step waits, so the run has exceeded its budget or stopped after a step.
 WaitingFor wait_of_run(const RunState& state, const std::optional<Workflow>& workflow) {
-  const bool budget = used_up(state, workflow);
+  const bool budget = limits_of(state, workflow).reached(state.usage);
   return {.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}};
 }
 
@@ -199,6 +186,11 @@ std::string_view to_text(WaitingFor::What what) {
     case WaitingFor::What::breakpoint: return "breakpoint";
   }
   return "?";
+}
+
+Budget limits_of(const RunState& state, const std::optional<Workflow>& workflow) {
+  if (state.limits != Budget{}) return state.limits;
+  return (workflow ? workflow->budget : Budget{}).raised(state.budget);
 }
 
 std::vector<WaitingFor> waits_of(const RunState& state, const std::optional<Workflow>& workflow) {

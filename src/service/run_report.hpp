@@ -27,6 +27,9 @@ struct WaitingFor {
 /// Returns what a run in this state waits for, in the order in which its steps started.
 [[nodiscard]] std::vector<WaitingFor> waits_of(const RunState& state, const std::optional<Workflow>& workflow);
 
+/// Returns the limits in force.
+[[nodiscard]] Budget limits_of(const RunState& state, const std::optional<Workflow>& workflow);
+
 struct RunReport {
   RunInfo info;
   CheckpointInfo latest;

@@ -111,6 +111,8 @@ std::string grouped_number(std::uint64_t number) {
   return digits;
 }
 
+constexpr std::string_view kUsdUnit = " USD";
+
 std::string usd_text(double usd) {
   constexpr double kCent = 0.01;
   constexpr double kLeast = 0.0001;
@@ -118,10 +120,20 @@ std::string usd_text(double usd) {
   return usd > 0 && usd < kCent ? fmt::format("{:.4f} USD", usd) : fmt::format("{:.2f} USD", usd);
 }
 
-std::string used_text(double usd, std::uint64_t tokens) {
-  std::string text = usd > 0 ? usd_text(usd) : "";
-  if (tokens == 0) return text;
+std::string used_text(double usd, std::uint64_t tokens) { return used_text(usd, tokens, std::nullopt, std::nullopt); }
+
+std::string used_text(double usd, std::uint64_t tokens, std::optional<double> usd_limit,
+                      std::optional<std::uint64_t> tokens_limit) {
+  std::string text;
+  if (usd_limit) {
+    const std::string used = usd_text(usd);
+    text = fmt::format("{} of {}", used.substr(0, used.size() - kUsdUnit.size()), usd_text(*usd_limit));
+  } else if (usd > 0) {
+    text = usd_text(usd);
+  }
+  if (tokens == 0 && !tokens_limit) return text;
   if (!text.empty()) text += ", ";
+  if (tokens_limit) return text + fmt::format("{} of {} tokens", grouped_number(tokens), grouped_number(*tokens_limit));
   return text + grouped_number(tokens) + (tokens == 1 ? " token" : " tokens");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,10 @@ enum class Colours : std::uint8_t { remove, keep };
 [[nodiscard]] std::string usd_text(double usd);
 /// "0.82 USD, 3,420 tokens"; empty if nothing was used.
 [[nodiscard]] std::string used_text(double usd, std::uint64_t tokens);
+/// "0.82 of 5.00 USD, 3,420 of 90,000 tokens". A limit that is not set is omitted, and so is what was not used and has
+/// no limit.
+[[nodiscard]] std::string used_text(double usd, std::uint64_t tokens, std::optional<double> usd_limit,
+                                    std::optional<std::uint64_t> tokens_limit);
 
 /// Returns how many columns printable text takes: two for wide characters (roughly), none for combining ones.
 [[nodiscard]] std::size_t display_columns(std::string_view text);

@@ -15,6 +15,10 @@ TEST(Display, AmountsAreReadable) {
   EXPECT_EQ(used_text(0, 0), "");
   EXPECT_EQ(used_text(0, 1), "1 token");
   EXPECT_EQ(used_text(0.5, 3420), "0.50 USD, 3,420 tokens");
+  EXPECT_EQ(used_text(0.5, 3420, 5, 90000), "0.50 of 5.00 USD, 3,420 of 90,000 tokens");
+  EXPECT_EQ(used_text(0.5, 1, 5, std::nullopt), "0.50 of 5.00 USD, 1 token");
+  EXPECT_EQ(used_text(0, 0, 0.005, std::nullopt), "0.00 of 0.0050 USD");
+  EXPECT_EQ(used_text(0, 0, std::nullopt, 1), "0 of 1 tokens");
 }
 
 TEST(Display, OnlyColoursOfACommandReachATerminal) {
