@@ -103,7 +103,8 @@ int execute_part(const MapSettings& settings) {
     opened = need(open_new(services, NewRun{.id = id, .workflow = workflow}));
   }
   EventLoop loop(clock, nullptr);
-  loop.set_workers(settings.workers);
+  WorkerPool workers(settings.workers);
+  loop.use_workers(workers);
   Execution execution(services, loop, std::move(*opened));
   execution.start();
   loop.run([&] { return execution.ended(); }, [&] { execution.round(); });

@@ -77,6 +77,8 @@ void ChildRuns::ended(machine::NodeId node) {
   fact.error = state.error;
   fact.rejected = child.rejected();
   fact.paused = child.paused();
+  fact.trouble = child.trouble().has_value();
+  if (fact.trouble) fact.error = child.trouble()->message;
   fact.outputs = state.outputs;
   fact.usage = state.usage;
   if (state.status == RunStatus::waiting) found->second.gates = child.gates();

@@ -50,7 +50,8 @@ TEST(EventLoop, EveryPieceOfWorkIsDoneOnceAndItsTaskRunsInTheLoop) {
 TEST(EventLoop, WorkRunsOnAsManyThreadsAsAreAllowed) {
   RealClock clock;
   EventLoop loop(clock, nullptr);
-  loop.set_workers(3);
+  WorkerPool workers(3);
+  loop.use_workers(workers);
   std::atomic<int> inside = 0;
   int ended = 0;
   for (int i = 0; i < 3; ++i) {
@@ -67,7 +68,8 @@ TEST(EventLoop, WorkRunsOnAsManyThreadsAsAreAllowed) {
 TEST(EventLoop, AQuickResultDoesNotWaitForASlowOneOfTheSameThread) {
   RealClock clock;
   EventLoop loop(clock, nullptr);
-  loop.set_workers(1);
+  WorkerPool workers(1);
+  loop.use_workers(workers);
   std::atomic<bool> quick_seen = false;
   int ended = 0;
   loop.start_work([&]() -> EventLoop::Task {

@@ -50,6 +50,7 @@ Executor::Executor(const ExecutionServices& services, EventLoop& loop, OpenedRun
       resume_(std::move(run.resume)),
       loaded_(std::move(run.state)) {
   context_.feed = [this](machine::Fact fact) { feed(std::move(fact)); };
+  context_.read_inbox = [this] { inbox_.poll(); };
   context_.tell = [this](const char* type, const std::string& step, Json data) {
     recorder_.tell({.type = type, .path = step, .data = std::move(data), .lasts = true});
   };

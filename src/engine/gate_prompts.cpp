@@ -19,6 +19,7 @@ void GatePrompts::answered(const machine::command::Ask& command, GateAnswer answ
     declined_.insert(command.path);
     update();
   } else {
+    context_.read_inbox();  // a decision that is durable already wins
     const bool approves = answer == GateAnswer::approve;
     context_.feed(machine::fact::MessageArrived{
         .id = fmt::format("prompt-{}-{}", context_.services.clock.now().us, ++answers_),

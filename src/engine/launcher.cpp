@@ -330,7 +330,7 @@ void Launcher::process_ended(const Shared& attempt, const ProcessEnd& end) {
   evaluate(attempt->step->capture, std::move(result), fact);
   const bool succeeded = fact.error.empty() && !attempt->stopping;
   if (!succeeded) recorder_.add_details(event_type::kAttemptFailed, command.path, std::move(details));
-  if (succeeded) files_.reuse(attempt->stems.work + ".input.json");
+  if (!context_.masks.has_keys()) files_.reuse(attempt->stems.work + ".input.json");
   const machine::Node* node = context_.node(command.node);
   if (!succeeded || node == nullptr) return ended(attempt, std::move(told), std::move(fact));
   const auto then = [this, attempt, told = std::move(told),

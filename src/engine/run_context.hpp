@@ -26,6 +26,8 @@ struct RunContext {
   std::function<void(machine::Fact)> feed = {};
   /// An event of the run's history, saved with the next checkpoint.
   std::function<void(const char* type, const std::string& step, Json data)> tell = {};
+  /// Delivers what is in the inbox now.
+  std::function<void()> read_inbox = {};
   std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // for callbacks: false once the executor is gone
 
   [[nodiscard]] const machine::Node* node(machine::NodeId id_of_node) const {

@@ -17,9 +17,16 @@ constexpr const char* kOneAtATime = R"sh(
 exec flock -o "$(git rev-parse --git-common-dir)/pawl-worktrees.lock" sh -e -c "$1"
 )sh";
 
-// Every script begins with this. The marker names the commit that a killed merge was moving the working directory to.
+// Every script begins with this. A marker that is left says that the last script was killed: locks that are newer were
+// its. Another marker names the commit that a killed merge was moving the working directory to.
 constexpr const char* kCleanUp = R"sh(
 common=$(git rev-parse --git-common-dir)
+running="$common/pawl-git"
+if [ -e "$running" ]; then
+  find "$common" -name '*.lock' ! -name pawl-worktrees.lock -newer "$running" -delete
+fi
+: > "$running"
+trap 'rm -f "$running"' EXIT
 marker="$common/pawl-merging"
 pawl_git() { git -c user.name=pawl -c user.email=pawl@localhost -c core.hooksPath=/dev/null -c gc.auto=0 "$@"; }
 if [ -e "$marker" ]; then
@@ -51,7 +58,7 @@ else
   rm -rf "$TREE" "$TREE.done"
   git worktree prune
   printf %s "$base" > "$TREE.base"
-  git worktree add -q -f --detach "$TREE" "$base"
+  git worktree add -q -f -f --detach "$TREE" "$base"
 fi
 )sh";
 
@@ -94,7 +101,7 @@ elif [ "$base" != "$tip" ] && ! git log --format=%B "$base..HEAD" 2>/dev/null | 
     rm -f "$marker"
   fi
 fi
-git worktree remove --force "$TREE"
+git worktree remove -f -f "$TREE"
 rm -f "$TREE.base" "$TREE.done"
 )sh";
 

@@ -88,6 +88,7 @@ void handle(Turn& t, const fact::ChildEnded& f) {
   if (stopping) return stopped(t, *node);
   if (f.status == RunStatus::waiting)
     return set_activity(t.s, *node, f.paused ? Activity::child_paused : Activity::child_waiting);
+  if (f.status == RunStatus::interrupted && f.trouble) return hold_run(t, Hold::machine, f.error);
   if (f.status == RunStatus::interrupted) return hold_run(t, Hold::interrupt, "a child run was interrupted");
   const std::string error =
       f.error.empty() ? fmt::format("run {} is {}", node->record.child_run, to_text(f.status)) : f.error;

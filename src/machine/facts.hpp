@@ -141,7 +141,8 @@ struct ChildEnded {
   RunStatus status = RunStatus::completed;
   std::string error = {};
   bool rejected = false;
-  bool paused = false;  // see is_paused()
+  bool paused = false;   // see is_paused()
+  bool trouble = false;  // it was interrupted by trouble of the machine
   Json outputs = {};
   Usage usage = {};
 };

@@ -24,7 +24,7 @@ def a_child_workflow_sees_only_with_and_answers_by_outputs(case):
     """)
     case.run("steps:\n- {id: c, workflow: child.yaml, with: {who: world}}\n- {id: d, run: 'echo ${steps.c.output.greeting}', capture: {format: text}}\n")
     equal(case.output("d"), "hello world")
-    equal(case.state(case.state()["steps"]["c"]["child"])["parent"], {"run": "r", "step": "c"})
+    equal(case.state(case.state()["steps"]["c"]["child"])["parent"]["step"], "c")
 
 
 def cancelling_goes_down_to_the_child(case):
@@ -300,7 +300,7 @@ def a_second_signal_ends_at_once_and_stays_resumable(case):
     process = case.start("run", "--run-id", "r")
     wait_for(lambda: os.path.exists(os.path.join(case.folder, "runs")), "the step")
     process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    time.sleep(0.3)  # the same signal within 200 ms counts once
     process.send_signal(signal.SIGINT)
     equal(process.wait(5), 130)
     case.write("go", "")
