@@ -1,4 +1,4 @@
-// Steps of pawl::DurableRun, and saves of small changes of large states, beside a raw append in the same minute.
+// Steps of pawl::DurableRun, and saves of small changes of large states, beside raw appends at the same time.
 #include <spawn.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -44,16 +44,29 @@ struct Times {
   }
 };
 
-Times append_raw(const Folder& folder, std::size_t count, std::size_t bytes) {
-  const std::unique_ptr<SingleWriter> raw = make_raw(folder, bytes);
-  const std::string record(bytes, 'x');
+Times append_raw(SingleWriter& raw, std::size_t count) {
+  const std::string record(kRecordBytes, 'x');
   Times times;
   for (std::size_t i = 0; i < count; ++i) {
     const Stopwatch one;
-    raw->save(record);
+    raw.save(record);
     times.us.push_back(one.us());
   }
   return times;
+}
+
+void add(Times& all, const Times& more) { all.us.insert(all.us.end(), more.us.begin(), more.us.end()); }
+
+Row raw_row(const Times& raw) {
+  Row row;
+  row.name = fmt::format("raw {} B append", kRecordBytes);
+  row.flush_level = "fdatasync";
+  row.p50_us = percentile(raw.us, 0.5);
+  row.p99_us = percentile(raw.us, 0.99);
+  row.saves_per_s = 1e6 / *row.p50_us;
+  row.to_raw = 1;
+  row.flushes_per_save = 1;
+  return row;
 }
 
 Times run_steps(DurableRun& run, std::uint64_t first, std::uint64_t end) {
@@ -69,10 +82,10 @@ Times run_steps(DurableRun& run, std::uint64_t first, std::uint64_t end) {
   return times;
 }
 
-Row row(std::string name, std::string level, double p50, double p99, double raw_p50, double flushes) {
+Row row_of(std::string name, double p50, double p99, double raw_p50, double flushes) {
   Row row;
   row.name = std::move(name);
-  row.flush_level = std::move(level);
+  row.flush_level = "fdatasync";
   row.p50_us = p50;
   row.p99_us = p99;
   row.saves_per_s = 1e6 / p50;
@@ -142,29 +155,40 @@ void resume_durable_run(const std::string& folder) {
 }
 
 Scenario measure_durable_steps(const std::string& folder, std::uint64_t steps) {
+  constexpr std::uint64_t kRounds = 10;
   Scenario scenario{"durable-run", fmt::format("{} steps of pawl::DurableRun, one after the other, in one run", steps)};
   const Folder place(folder + "/durable");
   std::filesystem::create_directories(place);
-  const Times raw = append_raw(place, 2'000, kRecordBytes);
-  const double raw_p50 = percentile(raw.us, 0.5);
-  scenario.rows.push_back(
-      row(fmt::format("raw {} B append", kRecordBytes), "fdatasync", raw_p50, percentile(raw.us, 0.99), raw_p50, 1));
+  const std::unique_ptr<SingleWriter> raw_file = make_raw(place, kRecordBytes);
+  static_cast<void>(append_raw(*raw_file, 50));  // the first ones are slower
   Pawl pawl = must_be(Pawl::open((place / "store").string()));
   DurableRun run = must_be(pawl.durable("steps"));
-  const std::uint64_t flushes_before = flush_count();
-  const Stopwatch whole;
-  const Times times = run_steps(run, 0, steps);
-  const double seconds = whole.us() / 1e6;
-  const double flushes = static_cast<double>(flush_count() - flushes_before) / static_cast<double>(steps);
+  Times raw;
+  Times times;
+  std::vector<double> ratios;
+  double seconds = 0;
+  std::uint64_t flushes = 0;
+  for (std::uint64_t round = 0; round < kRounds; ++round) {  // in turns, because the machine may have other load
+    const Times beside = append_raw(*raw_file, kWindow);
+    const std::uint64_t flushes_before = flush_count();
+    const Stopwatch whole;
+    add(times, run_steps(run, round * steps / kRounds, (round + 1) * steps / kRounds));
+    seconds += whole.us() / 1e6;
+    flushes += flush_count() - flushes_before;
+    ratios.push_back(times.at(times.us.size(), 0.5) / percentile(beside.us, 0.5));
+    add(raw, beside);
+  }
+  const double raw_p50 = percentile(raw.us, 0.5);
+  const double per_step = static_cast<double>(flushes) / static_cast<double>(steps);
+  scenario.rows.push_back(raw_row(raw));
   for (const std::uint64_t at : {std::uint64_t{100}, steps / 2, steps})
     scenario.rows.push_back(
-        row(fmt::format("step {}", at), "fdatasync", times.at(at, 0.5), times.at(at, 0.99), raw_p50, flushes));
-  scenario.figures.push_back({"flushes a step, with those in the background", flushes, ""});
+        row_of(fmt::format("step {}", at), times.at(at, 0.5), times.at(at, 0.99), raw_p50, per_step));
+  scenario.figures.push_back({"flushes a step, with those in the background", per_step, ""});
   scenario.goals.push_back({"steps/s", static_cast<double>(steps) / seconds, Goal::Sense::at_least, 4'000, ""});
+  scenario.goals.push_back({"p50, in raw appends at the same time", median(ratios), Goal::Sense::at_most, 2.5, ""});
   scenario.goals.push_back(
-      {"p50 of all steps, in raw appends", percentile(times.us, 0.5) / raw_p50, Goal::Sense::at_most, 2.5, ""});
-  scenario.goals.push_back({"p50 of the last steps to that of the first ones",
-                            times.at(steps, 0.5) / times.at(kWindow, 0.5), Goal::Sense::at_most, 1.3, ""});
+      {"the same, of the last tenth to the first", ratios.back() / ratios.front(), Goal::Sense::at_most, 1.5, ""});
   return scenario;
 }
 
@@ -196,10 +220,8 @@ Scenario measure_changes(const std::string& folder) {
                     fmt::format("a state of {} KB that changes by {} bytes", kStateBytes / 1000, kChangeBytes)};
   const Folder place(folder + "/changes");
   std::filesystem::create_directories(place);
-  const Times raw = append_raw(place, 1'000, kRecordBytes);
-  const double raw_p50 = percentile(raw.us, 0.5);
-  scenario.rows.push_back(
-      row(fmt::format("raw {} B append", kRecordBytes), "fdatasync", raw_p50, percentile(raw.us, 0.99), raw_p50, 1));
+  const std::unique_ptr<SingleWriter> raw_file = make_raw(place, kRecordBytes);
+  static_cast<void>(append_raw(*raw_file, 50));  // the first ones are slower
   Pawl pawl = must_be(Pawl::open((place / "store").string()));
   struct Place {
     const char* name;
@@ -213,6 +235,9 @@ Scenario measure_changes(const std::string& folder) {
     state += "\"]";
     must_be(writer->save({.body = state}));
     std::uint64_t size = state.size();
+    const Times raw = append_raw(*raw_file, kChanges);
+    const double raw_p50 = percentile(raw.us, 0.5);
+    scenario.rows.push_back(raw_row(raw));
     const std::string inserted(kChangeBytes, 'x');
     Times times;
     const std::uint64_t flushes_before = flush_count();
@@ -226,8 +251,8 @@ Scenario measure_changes(const std::string& folder) {
       size += inserted.size();
     }
     const double flushes = static_cast<double>(flush_count() - flushes_before) / kChanges;
-    scenario.rows.push_back(row(fmt::format("change {}", where.name), "fdatasync", percentile(times.us, 0.5),
-                                percentile(times.us, 0.99), raw_p50, flushes));
+    scenario.rows.push_back(row_of(fmt::format("change {}", where.name), percentile(times.us, 0.5),
+                                   percentile(times.us, 0.99), raw_p50, flushes));
     scenario.goals.push_back({fmt::format("p50 {}, in raw appends", where.name), percentile(times.us, 0.5) / raw_p50,
                               Goal::Sense::at_most, 2.5, ""});
   }

@@ -14,7 +14,10 @@
 #include <set>
 #include <thread>
 
+#include "adapters/posix/posix_environment.hpp"
+#include "adapters/posix/posix_foreground.hpp"
 #include "app/compose.hpp"
+#include "engine/step_ledger.hpp"
 
 namespace pawl {
 namespace {
@@ -150,6 +153,29 @@ TEST_F(Durable, AStepThatExecutesElsewhereIsBusy) {
   EXPECT_EQ(run->step("short", [] { return Result<std::string>("3"); }), "1");
 }
 
+TEST_F(Durable, AScriptGetsTheRunAndSeesWhichStepExecutes) {
+  Pawl pawl = open();
+  Pawl other = open();
+  Result<DurableRun> run = pawl.durable("r");
+  ASSERT_TRUE(run);
+  const RunId id = *RunId::parse("r");
+  SystemClock clock;
+  PosixForeground foreground;
+  StepLedger script(other.store(), clock, id);
+  const std::string folder = *other.store().local_folder(id);
+  EXPECT_EQ(run->step("long",
+                      [&]() -> Result<std::string> {
+                        EXPECT_TRUE(script.reach());
+                        EXPECT_EQ(foreground.lock(folder + "/step-long.lock").error().code, Code::step_busy);
+                        EXPECT_TRUE(foreground.lock(folder + "/step-other.lock"));
+                        return std::string("2");
+                      }),
+            "2");
+  EXPECT_TRUE(script.reach());
+  EXPECT_TRUE(foreground.lock(folder + "/step-long.lock"));
+  EXPECT_EQ(script.load()->find("long")->status, StepStatus::completed);
+}
+
 TEST_F(Durable, AnUnusedRunIsLent) {
   Pawl pawl = open();
   Result<DurableRun> run = pawl.durable("r");
@@ -233,6 +259,35 @@ TEST_F(Durable, AKilledProgramRepeatsNoStepThatReturned) {
     }
     EXPECT_FALSE(pawl.check()->damaged());
   }
+}
+
+TEST_F(Durable, AForkedChildTouchesNothing) {
+  auto pawl = std::make_unique<Pawl>(open());
+  auto run = std::make_unique<DurableRun>(std::move(*pawl->durable("r")));
+  const auto one = [] { return Result<std::string>("1"); };
+  const auto child_sees = [&] {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const bool refused = run->step("s", one).error().code == Code::used_after_fork &&
+                           run->map("m", {}, {}, 1).error().code == Code::used_after_fork;
+      run.reset();
+      pawl.reset();
+      ::_exit(refused ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
+  };
+  EXPECT_EQ(child_sees(), 0);
+  EXPECT_EQ(run->step("outer",
+                      [&]() -> Result<std::string> {
+                        std::this_thread::sleep_for(std::chrono::milliseconds(400));  // the run is lent
+                        EXPECT_EQ(child_sees(), 0);
+                        EXPECT_EQ(pawl->durable("r")->step("outer", one).error().code, Code::step_busy);
+                        return std::string("2");
+                      }),
+            "2");
+  EXPECT_EQ(run->step("s", one), "1");
 }
 
 TEST_F(Durable, AFailedStepHasACheckpointOfItsOwnReason) {

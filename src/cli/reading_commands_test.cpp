@@ -145,6 +145,34 @@ TEST_F(ReadingCommands, ShowCheckpointGivesItsDetails) {
   EXPECT_EQ(pawl({"show", "r@1", "--checkpoints"}).status, 2);
 }
 
+TEST_F(ReadingCommands, ACheckpointIsShownWithAllItsLabels) {
+  {
+    const auto store = other_handle();
+    const auto run = store->open_run(*RunId::parse("r"), {});
+    SaveRequest request;
+    request.body = "{}";
+    request.kind = Kind::step_complete;
+    request.reason = Reason::after_step;
+    request.step = "a";
+    request.also = {{Kind::step_complete, Reason::after_step, "load", "b"},
+                    {Kind::stage_complete, Reason::stage_completed, "load", ""}};
+    ASSERT_TRUE((*run)->save(request));
+  }
+  save("r", "2");
+  const CliResult text = pawl({"show", "r@step:b"});
+  EXPECT_NE(text.out.find("Checkpoint:  r@1\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("Also:        step_complete of step b in stage load; stage_complete of stage load\n"),
+            std::string::npos)
+      << text.out;
+  const CliResult table = pawl({"show", "r", "--checkpoints"});
+  EXPECT_NE(table.out.find("a, b"), std::string::npos) << table.out;
+  const nlohmann::json labels = pawl({"show", "r@stage:load", "--json"}).json().at("labels");
+  EXPECT_EQ(labels.dump(), R"([{"kind":"step_complete","reason":"after_step","stage":"","step":"a"},)"
+                           R"({"kind":"step_complete","reason":"after_step","stage":"load","step":"b"},)"
+                           R"({"kind":"stage_complete","reason":"stage_completed","stage":"load","step":""}])");
+  EXPECT_EQ(pawl({"show", "r@2", "--json"}).json().at("labels").size(), 1U);
+}
+
 TEST_F(ReadingCommands, ShowCheckpointsArePaged) {
   for (int i = 1; i <= 5; ++i) save("r", std::to_string(i));
   const nlohmann::json page = pawl({"show", "r", "--checkpoints", "--after", "2", "--limit", "2", "--json"}).json();

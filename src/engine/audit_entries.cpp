@@ -5,6 +5,7 @@
 #include "domain/audited_events.hpp"
 #include "domain/event_types.hpp"
 #include "engine/deliver.hpp"
+#include "engine/held_ledger.hpp"
 #include "engine/mask_json.hpp"
 #include "engine/open_run.hpp"
 #include "engine/save.hpp"
@@ -12,17 +13,6 @@
 
 namespace pawl {
 namespace {
-
-constexpr std::int64_t kWriterWaitMax_us = 5'000'000;
-constexpr std::int64_t kBusyPause_us = 5'000;
-
-Result<std::unique_ptr<RunWriter>> open_writer(Store& store, const RunId& run, Clock& clock) {
-  for (std::int64_t waited_us = 0;; waited_us += kBusyPause_us) {
-    auto writer = store.open_run(run, {});
-    if (writer || writer.error().code != Code::run_busy || waited_us >= kWriterWaitMax_us) return writer;
-    clock.sleep_us(kBusyPause_us);
-  }
-}
 
 Result<AddedEntry> ask_owner(Store& store, Clock& clock, const RunId& run, const NewAuditEntry& entry) {
   PAWL_TRY(deliver(store, clock, run,
@@ -115,7 +105,7 @@ Result<AddedEntry> add_audit_entry(Store& store, const RunId& run, NewAuditEntry
       Result<AddedEntry> asked = ask_owner(store, clock, run, entry);
       if (asked || asked.error().code != Code::run_ended) return asked;
     }
-    writer = open_writer(store, run, clock);
+    writer = open_ledger_writer(store, clock, run);
   }
   if (!writer) return std::unexpected(writer.error());
   PAWL_TRY_ASSIGN(AddedEntry added, write_entry(store, **writer, run, entry, settings.checkpoint.size_max_bytes));

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::string_view kFormat = "steps/1";
 constexpr std::uint64_t kBlock = 1ULL << 20;
+constexpr std::uint64_t kPageBytes = 1ULL << 20;
+constexpr std::size_t kPageEventsMax = 64;
 constexpr std::size_t kNameMax = 128;
 constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -207,11 +209,29 @@ Result<void> StepLedger::reach() {
   return {};
 }
 
+/// A program that is started again asks for one output after the other, and the store reads a file from its beginning
+/// each time. So several events are read at once, unless they are large.
+Result<std::optional<std::string>> StepLedger::event_data(std::uint64_t number) {
+  const Lock lock(mutex_);
+  if (const auto known = page_.find(number); known != page_.end()) return std::optional(known->second);
+  PAWL_TRY_ASSIGN(std::vector<Event> events, store_.events(run_, number - 1, page_events_));
+  page_.clear();
+  std::uint64_t bytes = 0;
+  for (Event& event : events) {
+    bytes += event.data.size();
+    page_.emplace(event.number, std::move(event.data));
+  }
+  page_events_ =
+      bytes < kPageBytes ? std::min(2 * page_events_, kPageEventsMax) : std::max<std::size_t>(1, page_events_ / 2);
+  const auto found = page_.find(number);
+  return found == page_.end() ? std::nullopt : std::optional(found->second);
+}
+
 Result<Json> StepLedger::recorded_output(const std::string& name, const StepRecord& record) {
   if (record.output_event == 0) return record.output;
-  PAWL_TRY_ASSIGN(const std::vector<Event> events, store_.events(run_, record.output_event - 1, 1));
-  if (events.empty() || events.front().number != record.output_event) return fail(lost(name, "is missing"));
-  const Json data = parse_json(events.front().data);
+  PAWL_TRY_ASSIGN(const std::optional<std::string> event, event_data(record.output_event));
+  if (!event) return fail(lost(name, "is missing"));
+  const Json data = parse_json(*event);
   if (!data.is_object() || data.value("step", Json()) != Json(name) || !data.contains("output"))
     return fail(lost(name, "is missing in its event"));
   return data["output"];

@@ -6,10 +6,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "base/mutex.hpp"
 #include "domain/run_state.hpp"
 #include "ports/environment.hpp"
 #include "ports/local_files.hpp"
@@ -103,6 +106,7 @@ class StepLedger {
   [[nodiscard]] const RunId& run() const { return run_; }
 
  private:
+  [[nodiscard]] Result<std::optional<std::string>> event_data(std::uint64_t number);
   [[nodiscard]] Result<Json> recorded_output(const std::string& name, const StepRecord& record);
   [[nodiscard]] Result<void> replay_file(const std::string& name, const Json& output, LocalFiles& files,
                                          const std::function<void(std::string_view bytes)>& use);
@@ -110,6 +114,10 @@ class StepLedger {
   Store& store_;
   Clock& clock_;
   const RunId run_;
+
+  Mutex mutex_;
+  std::map<std::uint64_t, std::string> page_ PAWL_GUARDED_BY(mutex_);  // data of events that were read, by number
+  std::size_t page_events_ PAWL_GUARDED_BY(mutex_) = 1;                // how many are read at once
 };
 
 /// Stores an output in a record, or in the event's data if it is large. The event is the last one of `change`.

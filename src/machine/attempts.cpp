@@ -122,7 +122,9 @@ void fail_attempt(Turn& t, Node& node, const fact::AttemptEnded& f, std::string 
   const std::optional<Milliseconds> delay =
       may_retry ? next_attempt_in(t, node, error, f.exit_code, f.retry_after) : std::nullopt;
   announce_failed_attempt(t, node, delay);
-  if (!delay) return fail_step(t, node, std::move(error), may_retry);
+  // Whether computed attempts are used up is known only now: an automatic resume must not start another one.
+  const bool used_up = node.own != nullptr && node.record.spent >= retry_of(node).attempts.value_or(1);
+  if (!delay) return fail_step(t, node, std::move(error), may_retry && !used_up);
   label(t, Kind::error, Reason::step_failed, &node);
   set_activity(t.s, node, Activity::backoff);
   node.wait_timer = set_timer(t, TimerKind::backoff, node.id, after(t, *delay));

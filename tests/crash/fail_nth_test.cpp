@@ -131,6 +131,29 @@ void save_some(Machine& machine, SimFileSystem& files) {
   }
 }
 
+void save_changes(Machine& machine, SimFileSystem& files) {
+  const auto store = machine.open(files);
+  if (!store) return;
+  const auto writer = store->open_run(failing_run("old"), {});
+  if (!writer) return;
+  std::string state = big('a');
+  for (int i = 0; i < 12; ++i) {
+    SaveRequest request;
+    request.expected_parent = (*writer)->info().latest;
+    request.events = {{"note", "{}"}};
+    const std::string inserted(i % 4 == 3 ? 400U : 5U, static_cast<char>('b' + i));
+    // Every fourth time, the difference is about as large as the state, which is then saved as a whole.
+    const std::vector<Splice> change = {i % 4 == 3   ? Splice{1, state.size() - 2, inserted}
+                                        : i % 2 == 0 ? Splice{1, 1, inserted}
+                                                     : Splice{state.size() / 2, 1, inserted}};
+    std::string next = *apply_splices(state, change);
+    const auto saved = (*writer)->save_change(request, change);
+    machine.acknowledge("old", saved, next);
+    if (!saved) return;
+    state = std::move(next);
+  }
+}
+
 void save_and_settle(Machine& machine, SimFileSystem& files) {
   const auto store = machine.open(files);
   if (!store) return;
@@ -249,9 +272,10 @@ std::string name_of(const ::testing::TestParamInfo<FailNth::ParamType>& info) {
 
 INSTANTIATE_TEST_SUITE_P(
     Call, FailNth,
-    ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"settle", save_and_settle},
-                                         Trouble{"rotate", rotate_often}, Trouble{"repair", read_and_repair},
-                                         Trouble{"post", post_and_take}, Trouble{"prune", save_and_prune}),
+    ::testing::Combine(::testing::Values(Trouble{"save", save_some}, Trouble{"change", save_changes},
+                                         Trouble{"settle", save_and_settle}, Trouble{"rotate", rotate_often},
+                                         Trouble{"repair", read_and_repair}, Trouble{"post", post_and_take},
+                                         Trouble{"prune", save_and_prune}),
                        ::testing::Values(Fault::enospc, Fault::eio, Fault::short_write_then_enospc, Fault::sync_fails),
                        ::testing::Bool()),
     name_of);

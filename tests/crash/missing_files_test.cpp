@@ -1,6 +1,8 @@
 // A missing file is reported as damage, and the next reader sees what a killed writer left.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <filesystem>
 
 #include "testing/filesystem_under_test.hpp"
@@ -102,6 +104,47 @@ TEST(KilledSave, IsSeenByReadersAsTheNextSaveWillSeeIt) {
     ASSERT_TRUE(writer);
     EXPECT_EQ((*writer)->info().latest, seen->info.sequence) << "killed at op " << op;
   }
+}
+
+/// A process that opens many runs does not read the journals of others again for each of them.
+TEST(KilledSave, IsSeenByAWriterThatHasReadTheJournalBefore) {
+  std::set<std::uint64_t> found;
+  for (std::uint64_t op = 1; op < 60; ++op) {
+    SimDisk disk(op);
+    ManualClock clock;
+    SeededRandom random(op);
+    const auto open = [&](SimFileSystem& files, std::uint64_t pid) {
+      return std::move(
+          *FilesystemStore::open(files, {&clock, &random, sim_owner(disk.boot_id(), pid)}, small_options()));
+    };
+    SimFileSystem own(disk);
+    const auto store = open(own, 1);
+    ASSERT_TRUE((*store->open_run(missing_run("own"), {}))->save({.body = "[0]"}));
+    {
+      SimFileSystem files(disk);
+      const auto other = open(files, 2);
+      ASSERT_TRUE((*other->open_run(missing_run("r"), {}))->save({.body = "[1]"}));
+      for (const char* run : {"own-2", "own-3"}) ASSERT_TRUE(store->open_run(missing_run(run), {}));
+      const auto writer = other->open_run(missing_run("r"), {});
+      ASSERT_TRUE(writer);
+      files.kill_at(files.ops() + op);
+      static_cast<void>((*writer)->save({.body = "[2]"}));
+    }
+    {
+      const auto writer = store->open_run(missing_run("r"), {});
+      ASSERT_TRUE(writer) << "killed at op " << op;
+      const std::uint64_t latest = (*writer)->info().latest.value;
+      found.insert(latest);
+      const auto saved = (*writer)->save({.body = "[3]"});
+      ASSERT_TRUE(saved);
+      EXPECT_EQ(saved->sequence.value, latest + 1);
+    }
+    SimFileSystem reading(disk);
+    const auto reader = open(reading, 3);
+    EXPECT_EQ(reader->restore(missing_run("r"), {})->state, "[3]") << "killed at op " << op;
+    EXPECT_FALSE(reader->check({}, Repair::no)->damaged()) << "killed at op " << op;
+  }
+  EXPECT_EQ(found, (std::set<std::uint64_t>{1, 2})) << "the save was always there, or never";
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 
-from engine_case import Terminal, begin, can_mount, ended, in_a_mount_namespace, log_until, main, resume, small_disk
+from engine_case import HANG_S, Terminal, begin, can_mount, ended, in_a_mount_namespace, log_until, main, resume, small_disk
 from workflow_case import equal, holds, wait_for
 
 # One place, and three steps that want it.
@@ -166,9 +166,14 @@ def _with_a_failing_call(case, call, error, which, many):
     fault = f"inject={call}:error={error}:when={which}..{which + many - 1}"
     journal = os.path.join(case.env["PAWL_STORE"], "journal/1/00000001.log")
     command = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", journal, "-e", f"trace={call}", "-e", fault, case.program, "run", "--run-id", run]
-    process = subprocess.Popen(command, cwd=case.folder, env=case.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    case.started.append(process)
-    said = ended(case, process, run=run)
+    process = subprocess.Popen(command, cwd=case.folder, env=case.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=2 * HANG_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)  # strace would leave the program behind
+        process.communicate()
+        raise AssertionError(f"pawl hangs when {call} {which} fails") from None
+    said = out + err
     if process.returncode == 5 and case.pawl("restore", run).returncode != 0:
         return "nothing was created", said
     if process.returncode == 5:

@@ -48,7 +48,7 @@ def large_previous_outputs_survive_a_crash(case):
       - id: l
         loop: {max: 3}
         steps:
-        - {id: use, run: 'echo "${loop.iteration} ${length(default(loop.previous.text.output, \\'\\'))} ${length(default(loop.previous.m.output, []))}" >> log'}
+        - {id: use, run: 'echo "${loop.iteration} ${length(default(loop.previous.text.output, ''''))} ${length(default(loop.previous.m.output, []))}" >> log'}
         - {id: text, run: "head -c 20000 /dev/zero | tr '\\\\0' x", capture: {format: text}}
         - {id: m, map: {items: [1, 2]}, steps: [{id: s, run: 'echo ${item}', capture: {format: json}}]}
         - {id: wait, run: 'if [ ${loop.iteration} = 2 ] && [ ! -e go ]; then touch there; sleep 60; fi'}

@@ -9,6 +9,7 @@ trouble lasts, the run pauses (exit status 5) and can be resumed.
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import threading
 import time
@@ -205,10 +206,13 @@ def a_sync_that_fails_once_loses_and_repeats_nothing(case):
         run = f"f{which}"
         command = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e", f"inject=fdatasync:error=EIO:when={which}",
                    case.program, "run", "--run-id", run]
+        traced = subprocess.Popen(command, cwd=case.folder, env=case.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
-            done = subprocess.run(command, cwd=case.folder, env=case.env, capture_output=True, text=True, timeout=HANG_S, check=False)
-            outcomes[which] = (done.returncode, done.stderr)
+            _, said = traced.communicate(timeout=2 * HANG_S)
+            outcomes[which] = (traced.returncode, said)
         except subprocess.TimeoutExpired:
+            os.killpg(traced.pid, signal.SIGKILL)  # strace would leave the program behind
+            traced.communicate()
             outcomes[which] = ("hangs", "")
 
     outcomes = {}

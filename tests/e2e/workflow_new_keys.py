@@ -21,13 +21,13 @@ def the_iteration_before_is_known(case):
 
 
 def a_gate_without_an_answer_is_rejected(case):
-    case.run("steps: [{ id: g, approve: Sure?, timeout: 200ms }]\n", "--wait", status=1)
+    case.run("steps: [{ id: g, approve: Sure, timeout: 200ms }]\n", "--wait", status=1)
     equal(case.steps(), {"g": "failed"})
     holds(case.state()["steps"]["g"]["error"], "no decision within 200 ms")
 
 
 def a_gate_can_fail_and_ask_again(case):
-    case.run("steps: [{ id: g, approve: Sure?, timeout: 200ms, on_timeout: fail, retry: { attempts: 2, backoff: 10ms } }]\n",
+    case.run("steps: [{ id: g, approve: Sure, timeout: 200ms, on_timeout: fail, retry: { attempts: 2, backoff: 10ms } }]\n",
              "--wait", status=1)
     equal(case.state()["steps"]["g"]["attempts"], 2)
 
@@ -35,7 +35,7 @@ def a_gate_can_fail_and_ask_again(case):
 def a_gate_can_continue(case):
     case.run("""
       steps:
-      - { id: g, approve: Sure?, timeout: 200ms, on_timeout: continue }
+      - { id: g, approve: Sure, timeout: 200ms, on_timeout: continue }
       - { id: a, run: 'echo ${steps.g.output.approved} >>log' }
     """, "--wait")
     equal(case.log(), ["false"])
@@ -94,7 +94,7 @@ def a_failure_limit_can_be_a_percentage(case):
       steps:
       - id: m
         map: { items: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], on_item_failure: dlq, max_failures: %s }
-        steps: [{ run: "[ ${item} -gt 2 ]" }]
+        steps: [{ run: "[ $I -gt 2 ]", env: { I: "${item}" } }]
     """
     case.run(text % "20%")
     case.write("workflow.yaml", text % "10%")
@@ -168,7 +168,7 @@ def a_changed_template_is_a_changed_workflow(case):
 def errors_in_a_template_name_its_file(case):
     case.write("steps.yaml", "templates:\n  lint:\n    run: echo ${vars.x}\n")
     case.write("workflow.yaml", "steps: [{ use: steps.yaml#lint }]\n")
-    holds(case.pawl("check", status=2).stdout, "steps.yaml:3:15: unknown variable 'x'")
+    holds(case.pawl("check", status=2).stdout, "steps.yaml:3:17: unknown variable 'x'")
 
 
 # Keys without effect, and long ids.

@@ -62,7 +62,7 @@ def an_approval_without_a_terminal_exits_with_3(case):
 
 
 def a_rejection_fails_the_step_and_runs_on_failure(case):
-    case.run("steps:\n- {id: g, approve: 'Go?', retry: {attempts: 3}, on_failure: [{id: t, run: echo t >> log}]}\n- {id: b, run: echo b >> log}\n", status=3)
+    case.run("steps:\n- {id: g, approve: 'Go?', timeout: 1h, on_timeout: fail, retry: {attempts: 3}, on_failure: [{id: t, run: echo t >> log}]}\n- {id: b, run: echo b >> log}\n", status=3)
     case.pawl("reject", "r", status=0)
     case.pawl("resume", "r", status=1)
     equal(case.log(), ["t"])

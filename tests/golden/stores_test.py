@@ -228,7 +228,8 @@ def nested_continue(case):
     equal(case.log("ignored.log"), ["first", "turn 1", "turn 2", "last"])
     for key in ("env", "working_dir"):  # an error in a new run
         holds(said, f"'{key}'")
-        holds(case.pawl("check", "ignored.yaml", status=2).stderr, f"'{key}'")
+        checked = case.pawl("check", "ignored.yaml", status=2)
+        holds(checked.stdout + checked.stderr, f"'{key}'")
 
 
 def encrypted_continue(case):

@@ -254,7 +254,7 @@ Result<FilesystemStore::WriterView> FilesystemStore::view_for_writer(const RunId
         snapshot && std::ranges::none_of(snapshot->journals(), &JournalView::has_unconfirmed) && !snapshot->damage();
     if (!unchanged) {
       PAWL_TRY_ASSIGN(snapshot,
-                      JournalSnapshot::take(files_, environment_.owner.boot_id, JournalSnapshot::Records::all, except));
+                      except != 0 ? view_of_others() : JournalSnapshot::take(files_, environment_.owner.boot_id));
     }
     bool is_new = false;
     if (except != 0) {
@@ -542,7 +542,13 @@ Sequence FilesystemStore::newer_in_catalogue(const RunId& run, const Which& whic
 }
 
 Result<RunInfo> FilesystemStore::run(const RunId& run) {
+  PAWL_TRY(process_.refuse_copy());
   PAWL_TRY(refuse_erased(files_, run.text()));
+  PAWL_TRY_ASSIGN(std::optional<Error> absent, absence_of(run));
+  if (absent) {
+    PAWL_TRY(refuse_missing(run.text()));
+    return fail(std::move(*absent));
+  }
   auto info = read_consistently(
       run.text(), [&](auto snapshot) { return RunReader(files_, keys_, run.text(), std::move(snapshot)).overview(); });
   if (info || !is_confined(info.error())) return info;

@@ -129,6 +129,10 @@ class FilesystemStore final : public Store {
     std::shared_ptr<JournalSnapshot> snapshot;
     bool is_new = false;  // certainly: there is nothing of the run in files or journals
   };
+  Result<std::shared_ptr<JournalSnapshot>> view_of_others() PAWL_REQUIRES(open_mutex_);
+  /// Returns the error of a run that certainly does not exist; nothing if that is unknown. Does not read the own
+  /// journal.
+  Result<std::optional<Error>> absence_of(const RunId& run);
   Result<void> prepare_store(const RunId& run);
   Result<WriterView> view_for_writer(const RunId& run) PAWL_REQUIRES(open_mutex_);
   Result<std::optional<RunHead>> load_head(const RunId& run, Sequence fall_back_to) PAWL_REQUIRES(open_mutex_);
@@ -347,6 +351,9 @@ class FilesystemStore final : public Store {
 
   // Taken by acquire_journal after the run was locked, and used once: reading all journals again would find the same.
   std::shared_ptr<JournalSnapshot> opening_ PAWL_GUARDED_BY(open_mutex_);
+
+  // The journals of others when a run was last opened, if all of their batches were confirmed.
+  std::shared_ptr<JournalSnapshot> others_ PAWL_GUARDED_BY(open_mutex_);
 
   Mutex snapshot_mutex_;
   std::shared_ptr<JournalSnapshot> last_snapshot_ PAWL_GUARDED_BY(snapshot_mutex_);

@@ -562,32 +562,4 @@ std::vector<std::uint64_t> JournalSnapshot::last_batches() const {
   return numbers;
 }
 
-Result<bool> JournalSnapshot::is_current(FileSystem& files, std::string_view boot_id) const {
-  if (damage_) return false;
-  PAWL_TRY_ASSIGN(const auto numbers, list_journals(files));
-  if (numbers.size() != journals_.size()) return false;
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (journals_[i].number != numbers[i] || !journals_[i].watermark) return false;
-    PAWL_TRY_ASSIGN(const auto watermark, read_watermark(files, numbers[i], boot_id));
-    if (watermark != journals_[i].watermark) return false;
-  }
-  return still_valid(files);
-}
-
-Result<bool> JournalSnapshot::still_valid(FileSystem& files) const {
-  for (const JournalView& journal : journals_) {
-    for (const auto& segment : journal.segments) {
-      const auto file = files.open(layout::segment(journal.number, segment->slot), OpenMode::read);
-      if (!file && file.error().code == Code::input_unreadable) return false;  // discarded
-      if (!file) return std::unexpected(file.error());
-      PAWL_TRY_ASSIGN(const std::string bytes, (*file)->read_at(0, kSegmentHeaderBytes));
-      std::uint64_t offset = 0;
-      bool other_is_damaged = false;
-      const auto header = choose_segment_header(bytes, offset, other_is_damaged);
-      if (!header || *header != segment->header) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace pawl

@@ -116,7 +116,10 @@ class JournalSnapshot {
   [[nodiscard]] bool copied() const;
   /// Returns whether a new snapshot would be the same: no batch was added and no segment recycled since. Cheap. Returns
   /// true only if every journal has a watermark of this boot.
-  [[nodiscard]] Result<bool> is_current(FileSystem& files, std::string_view boot_id) const;
+  [[nodiscard]] Result<bool> is_current(FileSystem& files, std::string_view boot_id, std::uint64_t except = 0) const;
+  /// The same for a writer, which must also know of batches that their writer did not acknowledge: nothing was written
+  /// behind the last batches either. Journal `except` is not part of the snapshot.
+  [[nodiscard]] Result<bool> is_untouched(FileSystem& files, std::string_view boot_id, std::uint64_t except) const;
   /// Returns false if a segment was recycled since. Files may then have been read too early and must be read again.
   [[nodiscard]] Result<bool> still_valid(FileSystem& files) const;
 

@@ -43,7 +43,7 @@ constexpr std::uint64_t kBlobByte = 2;    // a record that refers to a blob is b
 constexpr std::uint64_t kPrunerByte = 3;  // the run is being pruned
 constexpr std::uint64_t kSealByte = 5;    // the writer is ending the run and reads its inbox for the last time
 constexpr std::uint64_t kClosingByte = 4;  // the pruner holds the writer's byte for a moment
-constexpr std::uint64_t kClaimByte = 5;    // somebody waits for the writer's byte; shared
+constexpr std::uint64_t kClaimByte = 6;    // somebody waits for the writer's byte; shared
 
 constexpr std::string_view kMergeLock = "journal/merge.lock";  // held by the process that merges journals
 inline std::string journal(std::uint64_t number) { return fmt::format("journal/{}", number); }
