@@ -287,8 +287,18 @@ void RunRecorder::unseal_inbox() {
 }
 
 void RunRecorder::tell_saved(const Saved& saved) {
+  if (context_.services.observer == nullptr) return;
   const SaveRequest& request = draft_.request;
   Json data = {{"sequence", saved.sequence.value}, {"kind", to_text(request.kind)}, {"reason", to_text(request.reason)}};
+  if (!request.stage.empty()) data["stage"] = request.stage;
+  const auto add = [&](const SaveLabel& label) {
+    data["labels"].push_back({{"kind", to_text(label.kind)},
+                              {"reason", to_text(label.reason)},
+                              {"stage", label.stage},
+                              {"step", label.step}});
+  };
+  if (!request.also.empty()) add({request.kind, request.reason, request.stage, request.step});
+  for (const SaveLabel& label : request.also) add(label);
   pass(event_type::kCheckpointSaved, request.step, std::move(data));
 }
 
