@@ -137,7 +137,11 @@ Result<Json> ItemSource::output_of(const machine::Node& node) const {
 /// Visits the results of a map that a rollback did not take back, oldest first.
 Result<void> ItemSource::for_each_result(const std::string& path,
                                          const std::function<Result<void>(Json)>& use) const {
-  std::uint64_t after = recorder_.before_results(path);
+  if (const RecentResults::Results* recent = recorder_.results().find(path)) {
+    for (const auto& [index, data] : *recent) PAWL_TRY(use(Json::parse(data, nullptr, false)));
+    return {};
+  }
+  std::uint64_t after = 0;
   while (true) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, context_.services.store.events(context_.id, after, kEventsPage));
     if (events.empty()) return {};

@@ -133,15 +133,16 @@ void RunRecorder::tell(const machine::command::Tell& told) {
   }
   ++events_;
   if (told.record != 0) event_of_record_[told.record] = events_;
-  if (told.type == event_type::kMapStarted) map_starts_[told.path] = events_;
+  keep_result(told);
   if (context_.services.observer != nullptr)
     pending_told_.push_back(
         {context_.id.text(), told.type, told.path, context_.services.clock.now(), std::move(data)});
 }
 
-std::uint64_t RunRecorder::before_results(const std::string& map) const {
-  const auto found = map_starts_.find(map);
-  return found == map_starts_.end() ? 0 : found->second;
+void RunRecorder::keep_result(const machine::command::Tell& told) {
+  if (told.type == event_type::kMapStarted) results_.begin(told.path);
+  if (told.type != event_type::kItemCompleted && told.type != event_type::kItemFailed) return;
+  results_.add(told.path, told.data.value("index", std::uint64_t{0}), compact(told.data));
 }
 
 std::uint64_t RunRecorder::event_of(std::uint64_t record) const {

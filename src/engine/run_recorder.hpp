@@ -7,6 +7,7 @@
 
 #include <unordered_map>
 
+#include "engine/recent_results.hpp"
 #include "engine/run_context.hpp"
 #include "engine/saver.hpp"
 
@@ -35,8 +36,7 @@ class RunRecorder {
   void save(const machine::SaveBatch& batch);
   /// Returns the event that contains the output of a record of this execution.
   [[nodiscard]] std::uint64_t event_of(std::uint64_t record) const;
-  /// Returns the event before the first result of a map, as far as this execution knows; otherwise 0.
-  [[nodiscard]] std::uint64_t before_results(const std::string& map) const;
+  [[nodiscard]] const RecentResults& results() const { return results_; }
   /// Returns the newest checkpoint of this execution.
   [[nodiscard]] Sequence latest() const { return latest_; }
   /// Returns the number of events so far.
@@ -69,6 +69,7 @@ class RunRecorder {
   [[nodiscard]] Result<void> open_again();
   [[nodiscard]] bool settle_doubt();
   void make_whole();
+  void keep_result(const machine::command::Tell& told);
   void tell_durable(bool light);
   void tell_saved(const Saved& saved);
   void pass(std::string_view type, const std::string& step, Json data);
@@ -84,7 +85,7 @@ class RunRecorder {
   std::map<std::pair<std::string, std::string>, Json> details_;  // by type and step or message
   std::vector<std::function<void()>> waiting_for_next_;          // for the next save
   std::vector<std::function<void()>> waiting_;                   // for the save in progress
-  std::unordered_map<std::string, std::uint64_t> map_starts_;     // the event that tells the start, by path
+  RecentResults results_;
   std::vector<std::string> used_files_;
   std::vector<std::string> saving_files_;
 
