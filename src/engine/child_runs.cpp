@@ -12,8 +12,8 @@ namespace {
 constexpr std::ptrdiff_t kChildDepthMax = 32;
 
 machine::fact::Party party_of(const Error& error) {
-  const bool machine = error.code == Code::run_busy || error.code == Code::recovery_in_progress ||
-                       fault_of(error) == Fault::machine;
+  const bool machine =
+      error.code == Code::run_busy || error.code == Code::recovery_in_progress || fault_of(error) == Fault::machine;
   return machine ? machine::fact::Party::machine : machine::fact::Party::work;
 }
 
@@ -24,10 +24,10 @@ ChildRuns::~ChildRuns() = default;
 
 void ChildRuns::start(const machine::command::StartChild& command) {
   const auto refuse = [&](const Error& error) {
-    context_.feed(machine::fact::ChildNotOpened{
-        .node = command.node,
-        .party = party_of(error),
-        .error = error.message + (error.hint.empty() ? "" : "; " + error.hint)});
+    context_.feed(
+        machine::fact::ChildNotOpened{.node = command.node,
+                                      .party = party_of(error),
+                                      .error = error.message + (error.hint.empty() ? "" : "; " + error.hint)});
   };
   if (std::ranges::count(context_.id.text(), '.') > kChildDepthMax)
     return refuse(Error{Code::step_failed,

@@ -74,7 +74,7 @@ class EventLoop {
   Condition wake_;
   ProcessRunner* waker_ PAWL_GUARDED_BY(mutex_) = nullptr;  // the loop waits in it, if there is one
   std::vector<Task> tasks_ PAWL_GUARDED_BY(mutex_);
-  bool sleeps_ PAWL_GUARDED_BY(mutex_) = false;  // the loop must be woken
+  bool sleeps_ PAWL_GUARDED_BY(mutex_) = false;      // the loop must be woken
   std::size_t working_ PAWL_GUARDED_BY(mutex_) = 0;  // handed out and not finished
   Condition finished_;
 

@@ -118,8 +118,8 @@ void Executor::start() {
     Result<machine::State> restored = machine::restore(make_definition(), std::exchange(loaded_, {}));
     if (!restored) {
       trouble_ = restored.error();
-      finish_ = machine::command::Finish{
-          machine::Ending::machine_trouble, RunStatus::interrupted, restored.error().message, false};
+      finish_ = machine::command::Finish{machine::Ending::machine_trouble, RunStatus::interrupted,
+                                         restored.error().message, false};
       return;
     }
     context_.state = std::move(*restored);
@@ -221,15 +221,15 @@ void Executor::notify(const machine::command::Notify& command) {
   spec.output = output;
   spec.errors = output;
   ++notifying_;
-  const ProcessRunner::Number number =
-      context_.loop.start_process(spec, [this, alive = context_.alive, output](const ProcessEnd& end) {
-        if (!*alive) return;
-        --notifying_;
-        if (end.how == ProcessEnd::How::exited && end.exit_code == 0) return;
-        recorder_.tell({.type = event_type::kNotifyFailed,
-                        .data = {{"error", end.error.empty() ? fmt::format("exit status {}", end.exit_code) : end.error},
-                                 {"log", readable_tail(std::string(output->tail()))}}});
-      });
+  const ProcessRunner::Number number = context_.loop.start_process(spec, [this, alive = context_.alive,
+                                                                          output](const ProcessEnd& end) {
+    if (!*alive) return;
+    --notifying_;
+    if (end.how == ProcessEnd::How::exited && end.exit_code == 0) return;
+    recorder_.tell({.type = event_type::kNotifyFailed,
+                    .data = {{"error", end.error.empty() ? fmt::format("exit status {}", end.exit_code) : end.error},
+                             {"log", readable_tail(std::string(output->tail()))}}});
+  });
   context_.loop.after(kNotifyMax_us, [this, alive = context_.alive, number] {
     if (*alive && notifying_ > 0) context_.loop.signal_process(number, SIGKILL);
   });

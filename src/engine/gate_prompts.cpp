@@ -30,9 +30,7 @@ void GatePrompts::answered(const machine::command::Ask& command, GateAnswer answ
   }
 }
 
-void GatePrompts::close(const machine::command::ClosePrompt& command) {
-  open_.erase(command.path);
-}
+void GatePrompts::close(const machine::command::ClosePrompt& command) { open_.erase(command.path); }
 
 void GatePrompts::close_all() { open_.clear(); }
 

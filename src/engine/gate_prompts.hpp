@@ -25,8 +25,8 @@ class GatePrompts {
 
   RunContext& context_;
   std::map<std::string, std::unique_ptr<OpenPrompt>> open_;  // by step
-  std::set<std::string> declined_;  // the person answered: later
-  bool somebody_ = true;            // as the machine knows
+  std::set<std::string> declined_;                           // the person answered: later
+  bool somebody_ = true;                                     // as the machine knows
   std::uint64_t answers_ = 0;
 };
 

@@ -89,7 +89,8 @@ void ItemSource::load_output(const machine::command::LoadOutput& command) {
   const machine::Node* node = context_.node(command.node);
   if (node == nullptr) return;
   machine::fact::OutputLoaded loaded{.node = command.node};
-  Result<Json> output = command.record == 0 ? results_of(*node) : event_output(recorder_.event_of(command.record), node->path);
+  Result<Json> output =
+      command.record == 0 ? results_of(*node) : event_output(recorder_.event_of(command.record), node->path);
   if (output) {
     loaded.output = std::move(*output);
   } else {
@@ -135,8 +136,7 @@ Result<Json> ItemSource::output_of(const machine::Node& node) const {
 }
 
 /// Visits the results of a map that a rollback did not take back, oldest first.
-Result<void> ItemSource::for_each_result(const std::string& path,
-                                         const std::function<Result<void>(Json)>& use) const {
+Result<void> ItemSource::for_each_result(const std::string& path, const std::function<Result<void>(Json)>& use) const {
   if (const RecentResults::Results* recent = recorder_.results().find(path)) {
     for (const auto& [index, data] : *recent) PAWL_TRY(use(Json::parse(data, nullptr, false)));
     return {};

@@ -3,9 +3,9 @@
 #include <csignal>
 
 #include "base/error_line.hpp"
+#include "base/fault.hpp"
 #include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
-#include "base/fault.hpp"
 #include "engine/environment_entries.hpp"
 #include "machine/names.hpp"
 
@@ -16,9 +16,7 @@ constexpr std::size_t kVariableBytesMax = 128U << 10;  // of one string in an en
 constexpr std::uint64_t kEndAll_ms = 2'000;
 constexpr std::uint64_t kHandlerOutputBytesMax = 8ULL << 20;
 
-std::string text_of_error(const Error& error) {
-  return error.message + (error.hint.empty() ? "" : "; " + error.hint);
-}
+std::string text_of_error(const Error& error) { return error.message + (error.hint.empty() ? "" : "; " + error.hint); }
 
 machine::fact::Party party_of(Fault fault) {
   return fault == Fault::machine ? machine::fact::Party::machine : machine::fact::Party::work;
@@ -36,8 +34,7 @@ HandlerOutcome outcome_of(const Result<HandlerResult>& result) {
     out.ended.error = describe_in_line(result.error());
     out.ended.exit_code = 1;
     const Category kind = category(result.error().code);
-    out.ended.retryable =
-        kind != Category::usage && kind != Category::not_found && !is_refusal(result.error().code);
+    out.ended.retryable = kind != Category::usage && kind != Category::not_found && !is_refusal(result.error().code);
     return out;
   }
   if (const Result<void> checked = check_json(result->output, kHandlerOutputBytesMax); !checked) {
@@ -94,15 +91,13 @@ void Launcher::start(const machine::command::StartAttempt& command) {
 
 void Launcher::launch_command(const Shared& attempt) {
   const machine::Node* node = context_.node(attempt->command.node);
-  if (node == nullptr || attempt->stopping)
-    return ended(attempt, {}, {.error = "stopped", .exit_code = 128 + SIGTERM});
+  if (node == nullptr || attempt->stopping) return ended(attempt, {}, {.error = "stopped", .exit_code = 128 + SIGTERM});
   const Result<ProcessSpec> spec = command_spec(*attempt, *node);
   if (!spec) return not_started(attempt, spec.error());
   attempt->began_us = context_.services.clock.monotonic_us();
-  attempt->process =
-      context_.loop.start_process(*spec, [this, alive = context_.alive, attempt](const ProcessEnd& end) {
-        if (*alive) process_ended(attempt, end);
-      });
+  attempt->process = context_.loop.start_process(*spec, [this, alive = context_.alive, attempt](const ProcessEnd& end) {
+    if (*alive) process_ended(attempt, end);
+  });
   context_.feed(machine::fact::AttemptStarted{attempt->command.node, attempt->command.start});
 }
 
@@ -125,8 +120,9 @@ Result<std::vector<std::string>> Launcher::environment_of(const Attempt& attempt
   const machine::StateNames names(context_.state, context_.scope_of(node), &node);
   std::vector<std::string> entries = context_.environment;
   for (const std::string& file : node.step->env_files) {
-    PAWL_TRY_ASSIGN(const std::string text, context_.services.files.read(
-                                                context_.services.files.absolute(file, context_.base.working_dir), 1 << 20));
+    PAWL_TRY_ASSIGN(
+        const std::string text,
+        context_.services.files.read(context_.services.files.absolute(file, context_.base.working_dir), 1 << 20));
     for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
   }
   for (const auto& [name, value] : node.step->env) {
@@ -187,8 +183,8 @@ Result<ProcessSpec> Launcher::command_spec(Attempt& attempt, const machine::Node
   const std::string tree = trees_.tree_of(node);
   spec.working_dir = tree.empty() ? context_.base.working_dir : tree;
   if (node.step->working_dir) {
-    PAWL_TRY_ASSIGN(const std::string place, node.step->working_dir->render(
-                                                 machine::StateNames(context_.state, scope, &node)));
+    PAWL_TRY_ASSIGN(const std::string place,
+                    node.step->working_dir->render(machine::StateNames(context_.state, scope, &node)));
     spec.working_dir = context_.services.files.absolute(place, spec.working_dir);
   }
   const auto& command = std::get<RunCommand>(node.step->work);
@@ -389,10 +385,10 @@ std::optional<machine::Report> Launcher::next_part(const Shared& attempt, StepRe
 void Launcher::ended(const Shared& attempt, StepReport report, machine::fact::AttemptEnded fact) {
   const machine::command::StartAttempt& command = attempt->command;
   if (std::optional<machine::Report> apart = next_part(attempt, report)) {
-    recorder_.when_durable([this, alive = context_.alive, attempt, report = std::move(report),
-                            fact = std::move(fact)]() mutable {
-      if (*alive) ended(attempt, std::move(report), std::move(fact));
-    });
+    recorder_.when_durable(
+        [this, alive = context_.alive, attempt, report = std::move(report), fact = std::move(fact)]() mutable {
+          if (*alive) ended(attempt, std::move(report), std::move(fact));
+        });
     return context_.feed(machine::fact::AttemptReported{command.node, command.start, std::move(*apart)});
   }
   attempts_.erase(command.node);
@@ -411,7 +407,8 @@ void Launcher::report_left() {
     const std::uint64_t before = context_.state.records;
     StepReport report = read && *read ? **read : StepReport{};
     const machine::Node* node = machine::find_node(context_.state, left.path);
-    const std::size_t saved = node == nullptr ? 0 : std::min<std::size_t>(node->record.decisions, report.decisions.size());
+    const std::size_t saved =
+        node == nullptr ? 0 : std::min<std::size_t>(node->record.decisions, report.decisions.size());
     context_.feed(machine::fact::AttemptLeft{left.path, left.start, report_of(report)});
     recorder_.remove_when_durable(left.file);
     if (context_.state.records == before) continue;  // the step has finished

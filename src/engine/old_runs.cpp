@@ -20,7 +20,8 @@ bool may_run_again(const RunState& state, const Json& data) {
 }  // namespace
 
 Result<void> add_failed_items(Store& store, const RunId& run, RunState& state) {
-  const bool has_maps = std::ranges::any_of(state.steps, [](const auto& entry) { return entry.second.map.has_value(); });
+  const bool has_maps =
+      std::ranges::any_of(state.steps, [](const auto& entry) { return entry.second.map.has_value(); });
   if (state.records > 0 || !has_maps) return {};
   std::set<std::string, std::less<>> known;
   for (const auto& [path, record] : state.steps) known.insert(path);

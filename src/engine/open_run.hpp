@@ -69,8 +69,8 @@ struct Resumption {
 struct ChildOf {
   std::string parent_run;
   std::string parent_step;
-  std::string key;        // distinguishes the children that one step begins, see machine/children.cpp
-  std::string child_run;  // its recorded ID; empty: not known
+  std::string key;              // distinguishes the children that one step begins, see machine/children.cpp
+  std::string child_run;        // its recorded ID; empty: not known
   std::uint32_t rollbacks = 0;  // of the parent
 };
 /// A child run: one that has finished, or one that is open for execution.

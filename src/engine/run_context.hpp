@@ -16,9 +16,9 @@ struct RunContext {
   const RunId id;
   const Uuid uuid;
   const std::shared_ptr<const Workflow> workflow;
-  const RunState base;           // what the machine does not know: names, folders, variables, lineage
-  const std::string logs;        // absolute path of the log folder
-  const std::string work;        // of inputs and reports of steps; may be the same
+  const RunState base;     // what the machine does not know: names, folders, variables, lineage
+  const std::string logs;  // absolute path of the log folder
+  const std::string work;  // of inputs and reports of steps; may be the same
   const OpenOutputFile open_output;
   RunMasks masks;
   std::vector<std::string> environment = {};  // of steps: process, env files and workflow

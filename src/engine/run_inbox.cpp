@@ -80,7 +80,8 @@ void RunInbox::poll() {
 void RunInbox::read(const machine::command::ReadInbox& command) {
   if (command.seal) {
     const Result<void> sealed = recorder_.seal_inbox();
-    if (!sealed) recorder_.tell({.type = event_type::kInboxTrouble, .data = {{"error", describe_in_line(sealed.error())}}});
+    if (!sealed)
+      recorder_.tell({.type = event_type::kInboxTrouble, .data = {{"error", describe_in_line(sealed.error())}}});
   }
   poll();
   context_.feed(machine::fact::InboxRead{command.seal});

@@ -15,12 +15,12 @@ namespace pawl {
 /// Not thread-safe, except for what `patterns` returns.
 class RunMasks {
  public:
-  /// `keys` are those whose values are not saved, `values` the known ones. Invalid patterns of the settings are reported
-  /// by `learn`.
+  /// `keys` are those whose values are not saved, `values` the known ones. Invalid patterns of the settings are
+  /// reported by `learn`.
   RunMasks(const SecretSettings& settings, std::set<std::string> keys, KeyValues values);
 
-  /// Takes the values of the secrets from the environment. Fails with invalid_variable if one is not set, and with usage
-  /// for an invalid pattern.
+  /// Takes the values of the secrets from the environment. Fails with invalid_variable if one is not set, and with
+  /// usage for an invalid pattern.
   [[nodiscard]] Result<void> learn(const SecretSettings& settings, const std::vector<std::string>& names,
                                    const std::vector<std::string>& environment, Json vars);
 

@@ -74,10 +74,13 @@ bool is_doubtful(const Error& error) {
 
 RunRecorder::RunRecorder(RunContext& context, std::unique_ptr<RunWriter> writer, std::uint64_t events,
                          std::vector<NewEvent> first_events)
-    : context_(context), writer_(std::move(writer)), events_(events + first_events.size()), latest_(writer_->info().latest) {
+    : context_(context),
+      writer_(std::move(writer)),
+      events_(events + first_events.size()),
+      latest_(writer_->info().latest) {
   for (NewEvent& event : first_events) {
-    pending_told_.push_back({context_.id.text(), event.type, {}, context_.services.clock.now(),
-                             Json::parse(event.data, nullptr, false)});
+    pending_told_.push_back(
+        {context_.id.text(), event.type, {}, context_.services.clock.now(), Json::parse(event.data, nullptr, false)});
     pending_.push_back(std::move(event));
   }
   mask_first_events();
@@ -135,8 +138,7 @@ void RunRecorder::tell(const machine::command::Tell& told) {
   if (told.record != 0) event_of_record_[told.record] = events_;
   keep_result(told);
   if (context_.services.observer != nullptr)
-    pending_told_.push_back(
-        {context_.id.text(), told.type, told.path, context_.services.clock.now(), std::move(data)});
+    pending_told_.push_back({context_.id.text(), told.type, told.path, context_.services.clock.now(), std::move(data)});
 }
 
 void RunRecorder::keep_result(const machine::command::Tell& told) {
@@ -290,7 +292,8 @@ void RunRecorder::unseal_inbox() {
 void RunRecorder::tell_saved(const Saved& saved) {
   if (context_.services.observer == nullptr) return;
   const SaveRequest& request = draft_.request;
-  Json data = {{"sequence", saved.sequence.value}, {"kind", to_text(request.kind)}, {"reason", to_text(request.reason)}};
+  Json data = {
+      {"sequence", saved.sequence.value}, {"kind", to_text(request.kind)}, {"reason", to_text(request.reason)}};
   if (!request.stage.empty()) data["stage"] = request.stage;
   const auto add = [&](const SaveLabel& label) {
     data["labels"].push_back({{"kind", to_text(label.kind)},
@@ -406,8 +409,8 @@ void RunRecorder::dump_if_degraded() {
   static_cast<void>(text_.update(head_text(), text_.empty() ? all_steps() : changed_steps()));
   const Result<void> written = context_.services.files.write(path, text_.text());
   pass(event_type::kStorageTrouble, "",
-       {{"error", written ? fmt::format("the state that could not be saved is in {}", path)
-                          : describe_in_line(written.error())},
+       {{"error",
+         written ? fmt::format("the state that could not be saved is in {}", path) : describe_in_line(written.error())},
         {"mode", "emergency dump"}});
 }
 

@@ -96,8 +96,8 @@ class RunRecorder {
   bool light_ = false;       // the save in progress has the last durable state
   Rung rung_ = Rung::full;
   std::uint32_t failures_ = 0;
-  StateText text_;           // of the draft
-  bool has_saved_ = false;   // the writer knows the last state
+  StateText text_;          // of the draft
+  bool has_saved_ = false;  // the writer knows the last state
   std::optional<Error> error_;
   std::optional<Error> degraded_by_;
   bool saving_ = false;

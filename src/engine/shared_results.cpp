@@ -57,8 +57,9 @@ void SharedResults::look_up(const machine::command::LookUpCache& command) {
   if (node == nullptr) return;
   if (!cache_) cache_ = context_.services.store.result_cache();
   machine::fact::CacheAnswered answer{.node = command.node};
-  std::optional<CacheHit> hit = find_cached(context_.services.store, *cache_, machine::cache_key(*node->step, command.key),
-                                            context_.services.clock.now(), command.ttl);
+  std::optional<CacheHit> hit =
+      find_cached(context_.services.store, *cache_, machine::cache_key(*node->step, command.key),
+                  context_.services.clock.now(), command.ttl);
   if (hit) {
     answer.hit = true;
     answer.from = hit->address();

@@ -17,7 +17,9 @@ std::string opened(const std::string& head) {
   return text;
 }
 
-std::string entry_text(const std::string& path, const std::string& record) { return compact(Json(path)) + ":" + record; }
+std::string entry_text(const std::string& path, const std::string& record) {
+  return compact(Json(path)) + ":" + record;
+}
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // The text of a run's state, kept up to date: a change costs as much as what changed, however many steps the run has.
 //
-// The text is the head (everything but the steps, without its last brace), then the records of the steps in the order in
-// which they appeared.
+// The text is the head (everything but the steps, without its last brace), then the records of the steps in the order
+// in which they appeared.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ class StateText {
  private:
   struct Entry {
     std::string path;
-    std::string text = {};                  // "path":record; empty: it is new
-    std::optional<std::string> next = {};   // what replaces it
+    std::string text = {};                 // "path":record; empty: it is new
+    std::optional<std::string> next = {};  // what replaces it
     bool removed = false;
   };
   void note(const Step& step);

@@ -73,8 +73,8 @@ mv "$TREE.done.tmp" "$TREE.done"
 rm -f "$index"
 )sh";
 
-// Commits what the item changed, moves it onto the current commit inside the worktree, where a conflict does no harm, and
-// then lets the working directory follow. The key in the message shows whether that happened before a crash.
+// Commits what the item changed, moves it onto the current commit inside the worktree, where a conflict does no harm,
+// and then lets the working directory follow. The key in the message shows whether that happened before a crash.
 constexpr const char* kMerge = R"sh(
 base=$(cat "$TREE.base")
 pawl_git -C "$TREE" rebase --abort 2>/dev/null || :

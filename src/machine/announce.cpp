@@ -171,7 +171,8 @@ void announce_item(Turn& t, const Node& node, std::uint64_t index) {
 
 void announce_ended_item(Turn& t, const Node& node, const Scope* item, const recorded::ItemEnded& ended) {
   std::uint32_t attempts = 0;
-  for (const NodeId id : item == nullptr ? std::vector<NodeId>() : item->nodes) attempts = std::max(attempts, node_at(t.s, id).record.attempts);
+  for (const NodeId id : item == nullptr ? std::vector<NodeId>() : item->nodes)
+    attempts = std::max(attempts, node_at(t.s, id).record.attempts);
   Json data = {{"index", ended.index},
                {"hash", fmt::format("{:016x}", ended.hash)},
                {"status", ended.failed ? "failed" : "completed"},

@@ -26,9 +26,7 @@ std::size_t places(const State& s) {
   return wanted > 0 ? std::min(wanted, s.definition->parallel_max) : s.definition->parallel_max;
 }
 
-std::size_t used_places(const State& s) {
-  return s.busy_attempts();
-}
+std::size_t used_places(const State& s) { return s.busy_attempts(); }
 
 Node* running_node(Turn& t, NodeId id, std::uint32_t start) {
   Node* node = find_node(t.s, id);

@@ -190,9 +190,9 @@ struct Finish {
 using Command =
     std::variant<command::StartAttempt, command::StopAttempt, command::SetTimer, command::CancelTimer, command::Save,
                  command::LoadItems, command::LoadItem, command::LoadFinished, command::LoadOutput, command::Tell,
-                 command::MergeItems, command::Ask,
-                 command::ClosePrompt, command::StartChild, command::StopChild, command::PauseChild,
-                 command::AcquirePermits, command::ReleasePermits, command::LookUpCache, command::StoreCache,
-                 command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify, command::Finish>;
+                 command::MergeItems, command::Ask, command::ClosePrompt, command::StartChild, command::StopChild,
+                 command::PauseChild, command::AcquirePermits, command::ReleasePermits, command::LookUpCache,
+                 command::StoreCache, command::TakeMessage, command::ReadInbox, command::UnsealInbox, command::Notify,
+                 command::Finish>;
 
 }  // namespace pawl::machine

@@ -11,8 +11,8 @@ namespace {
 
 std::size_t under_way(const State& s) {
   return s.count(Activity::running) + s.count(Activity::stopping) + s.count(Activity::starting) +
-         s.count(Activity::merging) +
-         s.count(Activity::opening_child) + s.count(Activity::child_running) + s.count(Activity::child_stopping);
+         s.count(Activity::merging) + s.count(Activity::opening_child) + s.count(Activity::child_running) +
+         s.count(Activity::child_stopping);
 }
 
 bool busy(const State& s) {

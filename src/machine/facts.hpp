@@ -201,10 +201,10 @@ struct PauseRequested {};
 using Fact =
     std::variant<fact::RunBegan, fact::RunResumed, fact::AttemptLeft, fact::AttemptStarted, fact::AttemptReported,
                  fact::AttemptEnded, fact::AttemptNotStarted, fact::AttemptLost, fact::TimerDue, fact::MessageArrived,
-                 fact::Interrupted, fact::CancelWanted, fact::RunRefused, fact::CheckpointWanted, fact::SaveDurable, fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened,
-                 fact::ChildReported, fact::ChildWoken, fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded,
-                 fact::FinishedLoaded, fact::OutputLoaded, fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead,
-                 fact::ItemsMerged, fact::SomebodyAnswers, fact::NobodyAnswers,
-                 fact::PauseRequested>;
+                 fact::Interrupted, fact::CancelWanted, fact::RunRefused, fact::CheckpointWanted, fact::SaveDurable,
+                 fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildWoken,
+                 fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded, fact::FinishedLoaded, fact::OutputLoaded,
+                 fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::ItemsMerged, fact::SomebodyAnswers,
+                 fact::NobodyAnswers, fact::PauseRequested>;
 
 }  // namespace pawl::machine

@@ -46,9 +46,8 @@ void time_out(Turn& t, Node& node, Stop why) {
       std::erase(t.s.queue, node.id);
       set_activity(t.s, node, Activity::idle);
       return fail_step(
-          t, node,
-          fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout)), false,
-          StepReason::timed_out);
+          t, node, fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout)),
+          false, StepReason::timed_out);
     default: return;
   }
 }

@@ -36,8 +36,7 @@ std::optional<std::string> too_many_failed(const Node& node) {
   const double share =
       100.0 * static_cast<double>(failed) / static_cast<double>(std::max<std::uint64_t>(node.map->total, 1));
   if (map.max_failures_percent && share > *map.max_failures_percent)
-    return fmt::format("{} of {} items failed (max_failures: {}%)", failed, node.map->total,
-                       *map.max_failures_percent);
+    return fmt::format("{} of {} items failed (max_failures: {}%)", failed, node.map->total, *map.max_failures_percent);
   return std::nullopt;
 }
 

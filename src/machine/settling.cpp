@@ -92,7 +92,8 @@ void settle(Turn& t, Node& node, Settled how) {
   const Scope& scope = scope_at(t.s, node.scope);
   if (scope.kind != ScopeKind::item) label_end(t, node);
   if (how.status == StepStatus::completed && !node.cache_key.empty() && node.looked_up)
-    when_durable(t, command::StoreCache{node.cache_key, cache_hash(*node.step, node.cache_key), node.path, t.s.records});
+    when_durable(t,
+                 command::StoreCache{node.cache_key, cache_hash(*node.step, node.cache_key), node.path, t.s.records});
   if (std::exchange(node.active, false)) --scope_at(t.s, node.scope).active;
   note_phases(t, node);
   if (fails_scope(node)) follow_failure(t, node);

@@ -178,10 +178,10 @@ struct Saving {
   std::uint64_t durable = 0;  // number of records
   std::uint64_t batches = 0;
   std::uint32_t failures = 0;
-  bool waits = false;        // the batch in flight failed and waits for its next attempt
-  bool memory_only = false;  // the workflow continues without storage
-  bool given_up = false;     // no other save is tried
-  bool wanted = false;       // a checkpoint was asked for
+  bool waits = false;            // the batch in flight failed and waits for its next attempt
+  bool memory_only = false;      // the workflow continues without storage
+  bool given_up = false;         // no other save is tried
+  bool wanted = false;           // a checkpoint was asked for
   std::uint64_t hold_until = 0;  // nothing starts before this record is durable: the end of a stage is saved apart
   TimerId soon = TimerId::none;
   std::deque<Deferred> deferred = {};

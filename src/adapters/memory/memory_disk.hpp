@@ -47,7 +47,7 @@ struct MemoryDisk {
   std::set<RunId> sealed;           // inboxes; guarded by mutex
   const std::shared_ptr<MemoryLimitsData> limits = make_memory_limits_data();
   const std::shared_ptr<MemoryCacheData> cache = std::make_shared<MemoryCacheData>();
-  std::multiset<RunId> claims;      // guarded by mutex
+  std::multiset<RunId> claims;  // guarded by mutex
 };
 
 }  // namespace pawl
