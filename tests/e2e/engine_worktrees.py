@@ -240,30 +240,6 @@ def a_retried_later_step_keeps_what_the_steps_before_have_done(case):
     equal(_changes(case), [["half", "one"]])
 
 
-MANUAL = """
-  steps:
-  - id: m
-    map: {items: [0, 1, 2], on_item_failure: dlq}
-    isolate: worktree
-    merge: manual
-    steps:
-    - {id: one, run: 'echo change ${item} > file-${item}'}
-    - {id: two, run: '[ ${item} != 1 ]; echo > two-${item}'}
-"""
-
-
-def a_manual_merge_keeps_a_branch_per_item(case):
-    """With `merge: manual` nothing is merged: each completed item leaves a branch with one commit for review."""
-    _repository(case)
-    said = ended(case, begin(case, MANUAL), 0)
-    equal((_files(case), exists(case, "file-0")), ([], False))
-    branches = [line.strip() for line in _git(case, "branch", "--format=%(refname:short)").splitlines() if line.strip() != "main"]
-    contents = sorted(sorted(set(_git(case, "ls-tree", "-r", "--name-only", branch).split()) - {"base"}) for branch in branches)
-    equal(contents, [["file-0", "two-0"], ["file-2", "two-2"]])
-    holds(said + case.pawl("show", "r", "--all").stdout + case.pawl("show", "r", "--json", "--all").stdout, *branches)
-    for branch in sorted(branches):
-        _git(case, "merge", "-q", "--no-edit", branch)
-    equal(_files(case), ["file-0", "file-2", "two-0", "two-2"])
 
 
 # Kills.

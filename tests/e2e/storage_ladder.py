@@ -142,7 +142,7 @@ def published(case, kind):
 
 
 def where_not_even_events_fit_the_run_goes_on_in_memory_and_is_dumped(case):
-    """Each failed item is stored in an event, 4 KB each, until the journal itself is full."""
+    """Each failed item is stored in an event, 4 KB each, until the journal itself is full. The inputs of the items still fit."""
     disk = mount(case, "14m")
     with open(os.path.join(case.folder, "items.jsonl"), "w") as out:
         for number in range(4000):
@@ -152,7 +152,7 @@ def where_not_even_events_fit_the_run_goes_on_in_memory_and_is_dumped(case):
         checkpoint: { on_storage_failure: continue }
         steps:
           - id: fill
-            run: 'dd if=/dev/zero of=$DISK/filler bs=4096 2>/dev/null || true'
+            run: 'dd if=/dev/zero of=$DISK/filler bs=4096 2>/dev/null || true; truncate -s -524288 $DISK/filler'
           - id: items
             needs: [fill]
             map: { items_from: items.jsonl, parallel: 8, on_item_failure: dlq, circuit_breaker: { failures: 1000000 } }
