@@ -18,6 +18,7 @@
 #include "adapters/posix/posix_local_files.hpp"
 #include "app/compose.hpp"
 #include "bench/report.hpp"
+#include "engine/executor.hpp"
 #include "engine/open_run.hpp"
 #include "workflow/parse_workflow.hpp"
 
@@ -105,10 +106,10 @@ int execute_part(const MapSettings& settings) {
   EventLoop loop(clock, nullptr);
   WorkerPool workers(settings.workers);
   loop.use_workers(workers);
-  Execution execution(services, loop, std::move(*opened));
-  execution.start();
-  loop.run([&] { return execution.ended(); }, [&] { execution.round(); });
-  if (execution.state().status != RunStatus::completed) stop("the run did not complete: " + execution.state().error);
+  Executor executor(services, loop, std::move(*opened));
+  executor.start();
+  loop.run([&] { return executor.ended(); }, [&] { executor.round(); });
+  if (executor.state().status != RunStatus::completed) stop("the run did not complete: " + executor.state().error);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const auto seconds = [](const timeval& time) {

@@ -1,6 +1,8 @@
 // The folder for files of executions, which a store in memory needs as well.
 #include <filesystem>
+#include <mutex>
 
+#include "adapters/memory/memory_disk.hpp"
 #include "adapters/memory/memory_store.hpp"
 #include "domain/erasure.hpp"
 
