@@ -139,11 +139,6 @@ void interrupt_attempt(Turn& t, Node& node, Stop why, const fact::AttemptEnded& 
   announce_interrupted_attempt(t, node, why, f.error);
 }
 
-std::string timeout_text(const Node& node, bool total) {
-  if (total) return fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout));
-  return fmt::format("timed out after {}", duration_text(*node.step->timeout));
-}
-
 /// An attempt that was told to stop did not complete, whatever its exit code.
 void end_stopped(Turn& t, Node& node, const fact::AttemptEnded& f) {
   const Stop why = std::exchange(node.stop, Stop::none);
@@ -160,6 +155,11 @@ void end_stopped(Turn& t, Node& node, const fact::AttemptEnded& f) {
 }
 
 }  // namespace
+
+std::string timeout_text(const Node& node, bool total) {
+  if (total) return fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout));
+  return fmt::format("timed out after {}", duration_text(*node.step->timeout));
+}
 
 RetrySettings retry_of(const Node& node) { return node.step->retry; }
 

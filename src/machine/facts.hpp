@@ -167,8 +167,8 @@ struct FinishedLoaded {
 struct OutputLoaded {
   NodeId node = NodeId::none;
   std::string error = {};
-  Party party = Party::machine;  // work: the output is too large to be used
   Json output = {};
+  Party party = Party::machine;  // work: the output is too large to be used
 };
 struct PermitsGranted {
   NodeId node = NodeId::none;

@@ -45,9 +45,7 @@ void time_out(Turn& t, Node& node, Stop why) {
       release_permits(t, node);
       std::erase(t.s.queue, node.id);
       set_activity(t.s, node, Activity::idle);
-      return fail_step(
-          t, node, fmt::format("all attempts together timed out after {}", duration_text(*node.step->total_timeout)),
-          false, StepReason::timed_out);
+      return fail_step(t, node, timeout_text(node, why == Stop::total_timeout), false, StepReason::timed_out);
     default: return;
   }
 }

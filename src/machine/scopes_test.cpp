@@ -163,7 +163,7 @@ TEST_F(MachineTest, ACheckpointCanHaveSeveralLabels) {
   std::vector<Reason> reasons;
   const SaveBatch batch = all<command::Save>()[0].batch;
   for (const Label& label : batch.labels) reasons.push_back(label.reason);
-  EXPECT_EQ(reasons, (std::vector{Reason::after_step, Reason::stage_completed, Reason::before_risky_step}));
+  EXPECT_EQ(reasons, (std::vector{Reason::after_step, Reason::stage_completed}));
 }
 
 TEST_F(MachineTest, StopsAtABreakpointUntilItIsResumed) {

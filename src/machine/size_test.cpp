@@ -14,6 +14,7 @@ double us_since(Clock::time_point began, std::size_t count) {
 }
 
 TEST_F(MachineTest, TheCostOfAStepDoesNotGrowWithTheirNumber) {
+  keeps_snapshots = false;
   Steps steps;
   for (int i = 0; i < 10'000; ++i) steps.push_back(handler("s" + std::to_string(i)));
   sequential(std::move(steps));
@@ -33,6 +34,7 @@ TEST_F(MachineTest, TheCostOfAStepDoesNotGrowWithTheirNumber) {
 }
 
 TEST_F(MachineTest, TheCostOfAMapIsLinear) {
+  keeps_snapshots = false;
   const auto play = [&](int count) {
     Json items = Json::array();
     for (int i = 0; i < count; ++i) items.push_back(i);

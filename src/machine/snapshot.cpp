@@ -99,12 +99,12 @@ void take_added(State& s, const RunState& from) {
 void take_record(State& s, Node& node, const StepRecord& from) {
   StepRecord& record = node.record;
   record = from;
-  if (record.status == StepStatus::interrupted) record.status = StepStatus::running;
   if (record.iteration > 0) record.spent = std::max(record.spent, record.iteration - 1);  // counts over all executions
-  if (std::holds_alternative<Loop>(node.step->work) && record.status == StepStatus::running)
+  if (std::holds_alternative<Loop>(node.step->work) && !is_settled(record.status))
     record.iteration = std::max(record.iteration, 1U);
   if (is_over(record)) record.counted_start = record.starts + 1;
-  const bool begun = record.status == StepStatus::running || record.status == StepStatus::waiting;
+  const bool begun = record.status == StepStatus::running || record.status == StepStatus::waiting ||
+                     record.status == StepStatus::interrupted;
   if (begun && record.driven_from_us < 0) record.driven_from_us = s.driven_us;
   if (record.child_number > 0 || record.child_run.empty()) return;
   record.child_number = 1;

@@ -142,6 +142,8 @@ void postpone(Turn& t, Node& node);
 void pump(Turn& t);
 void leave_queue(Turn& t, Node& node);
 [[nodiscard]] RetrySettings retry_of(const Node& node);
+/// Says which limit of time has passed: that of one attempt, or of all together.
+[[nodiscard]] std::string timeout_text(const Node& node, bool total);
 /// Returns the time until the next attempt; nothing if there is none.
 [[nodiscard]] std::optional<Milliseconds> next_attempt_in(const Turn& t, const Node& node, const std::string& error,
                                                           int exit_code, std::optional<Milliseconds> retry_after);

@@ -199,10 +199,11 @@ TEST_F(MachineTest, StorageTroubleThatLastsPausesTheRun) {
   sequential({handler("a")});
   saves_succeed = false;
   begin();
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 20 && !finish(); ++i) {
     feed(fact::SaveFailed{all<command::Save>().back().batch.id, fact::SaveTrouble::passing, "disk full"});
     wait(Milliseconds(4'000));
   }
+  ASSERT_TRUE(finish());
   EXPECT_EQ(finish()->ending, Ending::machine_trouble);
   EXPECT_FALSE(finish()->everything_saved);
 }
