@@ -1,7 +1,6 @@
 #include "engine/run_recorder.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <tuple>
 
@@ -45,11 +44,14 @@ std::string stage_of(const machine::Label& label) {
 }
 
 /// Returns what else the checkpoint is about: each step and stage once, the most important first.
-std::vector<SaveLabel> other_labels(std::vector<machine::Label> labels, const machine::Label& main) {
-  std::ranges::stable_sort(labels, std::greater(), [](const machine::Label& label) { return weight(label.kind); });
+std::vector<SaveLabel> other_labels(const std::vector<machine::Label>& labels, const machine::Label& main) {
+  std::vector<const machine::Label*> sorted;
+  for (const machine::Label& label : labels) sorted.push_back(&label);
+  std::ranges::sort(sorted, {}, [](const machine::Label* label) { return std::pair(-weight(label->kind), label); });
   std::vector<SaveLabel> others;
   std::set<std::pair<std::string, std::string>> seen{{main.step, stage_of(main)}};
-  for (const machine::Label& label : labels) {
+  for (const machine::Label* at : sorted) {
+    const machine::Label& label = *at;
     if (others.size() == kLabelsMax) break;
     if (label.step.empty() && stage_of(label).empty()) continue;
     if (!seen.emplace(label.step, stage_of(label)).second) continue;

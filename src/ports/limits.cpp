@@ -39,7 +39,7 @@ Result<std::vector<LimitDefinition>> checked_limits(std::span<const LimitDefinit
     PAWL_TRY(check_number(limit.name, "per_minute", limit.per_minute, kLimitPerMinuteMax));
     PAWL_TRY(check_number(limit.name, "parallel", limit.parallel, kLimitParallelMax));
   }
-  std::ranges::stable_sort(sorted, {}, &LimitDefinition::name);
+  std::ranges::sort(sorted, {}, &LimitDefinition::name);
   std::vector<LimitDefinition> out;
   for (LimitDefinition& limit : sorted) {
     if (!out.empty() && out.back().name == limit.name) {
