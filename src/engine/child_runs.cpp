@@ -64,6 +64,12 @@ void ChildRuns::start(const machine::command::StartChild& command) {
       if (*alive) ended(node);
     });
   });
+  // A parent whose child completes steps is making progress, which limits nothing.
+  child.executor->when_progress([this, alive = context_.alive] {
+    context_.loop.post([this, alive] {
+      if (*alive) poll();
+    });
+  });
   child.executor->start();
 }
 

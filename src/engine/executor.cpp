@@ -144,6 +144,8 @@ void Executor::feed(machine::Fact fact) {
     if (facts_.empty()) prompts_.update();
   }
   feeding_ = false;
+  const std::uint64_t before = std::exchange(progress_, context_.state.completed_steps);
+  if (when_progress_ && before != progress_) when_progress_();
 }
 
 void Executor::perform(const machine::Command& command) {

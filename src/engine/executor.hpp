@@ -27,6 +27,8 @@ class Executor {
   /// Returns whether the execution is over and everything is saved, or can't be saved.
   [[nodiscard]] bool ended() const { return over_; }
   void when_ended(std::function<void()> task) { when_ended_ = std::move(task); }
+  /// Calls `task` when steps have completed.
+  void when_progress(std::function<void()> task) { when_progress_ = std::move(task); }
   /// Must be called at the end of each round of the loop.
   void round();
 
@@ -87,6 +89,8 @@ class Executor {
   std::optional<Error> trouble_;
   bool over_ = false;
   std::function<void()> when_ended_;
+  std::function<void()> when_progress_;
+  std::uint64_t progress_ = 0;  // completed steps that were told
 };
 
 }  // namespace pawl

@@ -1,5 +1,5 @@
 // Child workflows. A child is identified by a key: the run, the step, and the number of a
-// record. A changed `with` and a rollback begin another child.
+// record. A changed `with` begins another child. A rollback continues the child that its checkpoint knows.
 #include "base/hash.hpp"
 #include "machine/turn.hpp"
 
@@ -36,9 +36,8 @@ void begin_child(Turn& t, Node& node) {
   if (!with) return fail_step(t, node, with.error().message, false);
   const std::string hash = to_hex(sha256(compact(*with))).substr(0, 16);
   const bool imported = node.record.child_number > 0 && node.record.child_with.empty();
-  const bool rolled_back = node.record.child_rollbacks != t.s.rollbacks;
-  if (node.record.child_number == 0 || imported || rolled_back || node.record.child_with != hash) {
-    const std::uint64_t number = imported && !rolled_back ? node.record.child_number : t.s.records + 1;
+  if (node.record.child_number == 0 || imported || node.record.child_with != hash) {
+    const std::uint64_t number = imported ? node.record.child_number : t.s.records + 1;
     record(t, recorded::ChildBegan{.path = node.path, .number = number, .with_hash = hash});
     label(t, Kind::step_start, Reason::before_step, &node);
   }

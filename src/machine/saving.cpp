@@ -18,7 +18,12 @@ constexpr Milliseconds kMemoryOnlyRetry{30'000};
 
 /// Results of items share a save if nothing waits for it: after a crash, items that had just finished run again.
 bool may_wait(const State& s) {
-  if (!s.saving.deferred.empty() || s.finishing || s.hold != Hold::none || s.saving.labels.size() > 256) return false;
+  const auto is_hint = [](const Deferred& deferred) {
+    return std::holds_alternative<command::StoreCache>(deferred.command);
+  };
+  if (!std::ranges::all_of(s.saving.deferred, is_hint) || s.finishing || s.hold != Hold::none ||
+      s.saving.labels.size() > 256)
+    return false;
   if (s.count(Activity::running) == 0) return false;
   return std::ranges::all_of(s.saving.unsaved, [](const Record& record) {
     return std::holds_alternative<recorded::ItemEnded>(record.fact) || path_of(record.fact).ends_with(']') ||

@@ -170,7 +170,7 @@ class ModelComparison(AgentTest):
         self.check_table()
         starts = [line for line in self.log() if line.startswith("start ")]
         self.assertEqual((len(starts), len(set(starts))), (1515, 1500))  # five cases of each model are tried twice
-        self.assertEqual(starts[0], "start small 0")
+        self.assertIn("start small 0", starts[:50])  # the items start in order, their lines may not
         usage = self.state("m")["usage"]
         self.assertEqual(usage["tokens"], 505 * (100 + 200 + 400))
 

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """Questions to a person at a terminal, with the real program in a pseudo terminal."""
-import getpass
 import json
 import os
 import pty
 import select
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -78,7 +76,7 @@ class Prompts(unittest.TestCase):
         self.assertEqual(self.status(), 0)
         entries = [json.loads(line) for line in self.pawl("show", "r", "--events", "--json").splitlines()]
         text = json.dumps(entries)
-        self.assertIn(f'"by": "{getpass.getuser()}@{socket.gethostname()}"', text)
+        self.assertIn('"by": "somebody-else"', text)  # as `pawl approve` records it
 
     def test_later_leaves_the_run_waiting(self):
         self.start("run", "ask.yaml", "--run-id", "r")
