@@ -146,6 +146,7 @@ void s25_claims(StoreUnderTest& subject) {
     expect(run->is_wanted(), "a later writer does not see the claim");
   }
   expect(!run->is_wanted(), "a claim outlives its end");
+  run.reset();  // before its store
 }
 
 }  // namespace
