@@ -137,6 +137,10 @@ void s25_claims(StoreUnderTest& subject) {
     const auto claim = need(other->claim(run_id("r")));
     expect(run->is_wanted() && !other_run->is_wanted(), "a claim is not seen by the run's writer, and only by it");
     expect(!claim->has_rivals(), "a claim is its own rival");
+    need(run->seal_inbox());
+    expect(need(store->inbox_sealed(run_id("r"))), "a claim keeps the writer from sealing the inbox");
+    need(run->unseal_inbox());
+    expect(!need(store->inbox_sealed(run_id("r"))), "a claim is seen as a seal");
     const auto second = need(subject.open()->claim(run_id("r")));
     expect(claim->has_rivals() && second->has_rivals(), "another claim is not seen");
     need(run->save(state("1")));
