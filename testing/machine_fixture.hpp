@@ -56,6 +56,7 @@ class MachineTest : public ::testing::Test {
   Workflow workflow;
   bool saves_succeed = true;
   bool stays = false;
+  bool asks_a_person = false;
   State s;
   std::vector<Command> commands;  // since the last clear()
   std::vector<Record> journal;
@@ -69,6 +70,7 @@ class MachineTest : public ::testing::Test {
     made->run_id = "r";
     made->run_uuid = "uuid";
     made->stays_while_waiting = stays;
+    made->asks_a_person = asks_a_person;
     return made;
   }
   void sequential(Steps steps) { workflow.steps = *list(std::move(steps)); }

@@ -74,7 +74,8 @@ std::shared_ptr<const machine::Definition> Executor::make_definition() {
     };
   }
   made->parallel_max = services.parallel_max;
-  made->stays_while_waiting = services.waiting == Waiting::stay || services.prompt;
+  made->stays_while_waiting = services.waiting == Waiting::stay;
+  made->asks_a_person = services.prompt != nullptr;
   return made;
 }
 
@@ -141,7 +142,6 @@ void Executor::feed(machine::Fact fact) {
     facts_.pop_front();
     for (const machine::Command& command : machine::step(context_.state, next, context_.services.clock.now()))
       perform(command);
-    if (facts_.empty()) prompts_.update();
   }
   feeding_ = false;
   const std::uint64_t before = std::exchange(progress_, context_.state.completed_steps);

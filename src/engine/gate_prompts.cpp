@@ -16,8 +16,7 @@ void GatePrompts::open(const machine::command::Ask& command) {
 void GatePrompts::answered(const machine::command::Ask& command, GateAnswer answer) {
   if (open_.erase(command.path) == 0) return;  // it was closed meanwhile
   if (answer == GateAnswer::later) {
-    declined_.insert(command.path);
-    update();
+    context_.feed(machine::fact::AnswerPostponed{.path = command.path});
   } else {
     context_.read_inbox();  // a decision that is durable already wins
     const bool approves = answer == GateAnswer::approve;
@@ -33,16 +32,5 @@ void GatePrompts::answered(const machine::command::Ask& command, GateAnswer answ
 void GatePrompts::close(const machine::command::ClosePrompt& command) { open_.erase(command.path); }
 
 void GatePrompts::close_all() { open_.clear(); }
-
-void GatePrompts::update() {
-  if (!context_.services.prompt || context_.services.waiting == Waiting::stay || context_.state.finishing) return;
-  const bool somebody = context_.state.count(machine::Activity::asking) > declined_.size();
-  if (std::exchange(somebody_, somebody) == somebody) return;
-  if (somebody) {
-    context_.feed(machine::fact::SomebodyAnswers{});
-  } else {
-    context_.feed(machine::fact::NobodyAnswers{});
-  }
-}
 
 }  // namespace pawl

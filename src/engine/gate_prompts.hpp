@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "engine/prompt.hpp"
 #include "engine/run_context.hpp"
@@ -17,16 +16,12 @@ class GatePrompts {
   void open(const machine::command::Ask& command);
   void close(const machine::command::ClosePrompt& command);
   void close_all();
-  /// Tells the machine whether somebody may still answer. Must be called when all commands are done.
-  void update();
 
  private:
   void answered(const machine::command::Ask& command, GateAnswer answer);
 
   RunContext& context_;
   std::map<std::string, std::unique_ptr<OpenPrompt>> open_;  // by step
-  std::set<std::string> declined_;                           // the person answered: later
-  bool somebody_ = true;                                     // as the machine knows
   std::uint64_t answers_ = 0;
 };
 

@@ -9,6 +9,12 @@
 namespace pawl::machine {
 namespace {
 
+/// Whether the execution ends when nothing but people and signals can continue it.
+bool leaves_when_waiting(const State& s) {
+  const bool somebody_answers = s.definition->asks_a_person && s.count(Activity::asking) > s.postponed_gates.size();
+  return !s.definition->stays_while_waiting && !somebody_answers;
+}
+
 std::size_t under_way(const State& s) {
   return s.count(Activity::running) + s.count(Activity::stopping) + s.count(Activity::starting) +
          s.count(Activity::merging) + s.count(Activity::opening_child) + s.count(Activity::child_running) +
@@ -162,7 +168,6 @@ void run_scope_ended(Turn& t, Scope& scope) {
 void start_run(Turn& t) {
   State& s = t.s;
   s.began = true;
-  s.leaves_when_waiting = !s.definition->stays_while_waiting;
   if (s.workflow().timeout)
     static_cast<void>(set_timer(t, TimerKind::workflow_timeout, NodeId::none, after(t, *s.workflow().timeout)));
   if (s.cancel_requested) {
@@ -210,9 +215,10 @@ void handle(Turn& t, const fact::CheckpointWanted& f) {
   t.s.saving.wanted = true;
 }
 
-void handle(Turn& t, const fact::SomebodyAnswers&) { t.s.leaves_when_waiting = false; }
-
-void handle(Turn& t, const fact::NobodyAnswers&) { t.s.leaves_when_waiting = true; }
+void handle(Turn& t, const fact::AnswerPostponed& f) {
+  if (const Node* node = find_node(t.s, f.path); node != nullptr && node->activity == Activity::asking)
+    t.s.postponed_gates.insert(node->id);
+}
 
 void handle(Turn& t, const fact::InboxRead& f) {
   const State::Inbox expected = f.sealed ? State::Inbox::sealing : State::Inbox::reading;
@@ -271,7 +277,7 @@ void check_run(Turn& t) {
   const bool pauses = is_paused(s);
   const bool waits = s.count(Activity::asking) + s.count(Activity::listening) + s.count(Activity::child_waiting) > 0;
   if (!pauses && is_deadline_due(s, t.now)) return;
-  if (!(pauses || waits) || !(pauses || s.leaves_when_waiting) || !inbox_is(t, State::Inbox::read)) return;
+  if (!(pauses || waits) || !(pauses || leaves_when_waiting(s)) || !inbox_is(t, State::Inbox::read)) return;
   end_run(t, Ending::waiting, RunStatus::waiting, "");
 }
 

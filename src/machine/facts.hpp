@@ -189,10 +189,10 @@ struct ItemsMerged {
   std::vector<std::pair<std::uint64_t, std::string>> conflicts = {};
   std::string trouble = {};  // of the machine: the others are still to be merged
 };
-/// A person may answer: the execution does not end while it waits for that.
-struct SomebodyAnswers {};
-/// Nobody is there to answer: the execution ends when it can only wait for a person or a signal.
-struct NobodyAnswers {};
+/// The person who is asked answers this gate later, not now.
+struct AnswerPostponed {
+  std::string path = {};
+};
 /// The parent's budget is used up: no attempt starts, and the execution ends when those under way have ended.
 struct PauseRequested {};
 
@@ -204,7 +204,7 @@ using Fact =
                  fact::Interrupted, fact::CancelWanted, fact::RunRefused, fact::CheckpointWanted, fact::SaveDurable,
                  fact::SaveFailed, fact::ChildOpened, fact::ChildNotOpened, fact::ChildReported, fact::ChildWoken,
                  fact::ChildEnded, fact::ItemsLoaded, fact::ItemLoaded, fact::FinishedLoaded, fact::OutputLoaded,
-                 fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::ItemsMerged, fact::SomebodyAnswers,
-                 fact::NobodyAnswers, fact::PauseRequested>;
+                 fact::PermitsGranted, fact::CacheAnswered, fact::InboxRead, fact::ItemsMerged, fact::AnswerPostponed,
+                 fact::PauseRequested>;
 
 }  // namespace pawl::machine

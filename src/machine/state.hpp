@@ -36,6 +36,7 @@ struct Definition {
   std::function<Result<Steps>(const Json& steps, const Steps& siblings, std::size_t after)> parse_added = {};
   std::uint32_t parallel_max = 1024;  // parallel attempts
   bool stays_while_waiting = false;   // the process keeps waiting for people and signals
+  bool asks_a_person = false;         // somebody is there to answer gates, and says so where they will not
 };
 
 /// What is under way in a node in this execution.
@@ -232,7 +233,7 @@ struct State {
   std::string hold_why = {};
   std::string machine_error = {};
   bool timed_out = false;
-  bool leaves_when_waiting = true;
+  std::set<NodeId> postponed_gates = {};  // that are asked for, but get no answer in this execution
   bool pause_requested = false;
   std::string breakpoint_after = {};
   bool budget_told = false;

@@ -35,6 +35,7 @@ void when_durable(Turn& t, Command command) {
 void set_activity(State& s, Node& node, Activity activity) {
   if (node.activity != Activity::idle) --s.counts[static_cast<std::size_t>(node.activity)];
   if (activity != Activity::idle) ++s.counts[static_cast<std::size_t>(activity)];
+  if (node.activity == Activity::asking) s.postponed_gates.erase(node.id);
   node.activity = activity;
 }
 

@@ -211,8 +211,7 @@ void handle(Turn& t, const fact::PermitsGranted& f);
 void handle(Turn& t, const fact::CacheAnswered& f);
 void handle(Turn& t, const fact::InboxRead& f);
 void handle(Turn& t, const fact::ItemsMerged& f);
-void handle(Turn& t, const fact::SomebodyAnswers& f);
-void handle(Turn& t, const fact::NobodyAnswers& f);
+void handle(Turn& t, const fact::AnswerPostponed& f);
 void handle(Turn& t, const fact::PauseRequested& f);
 
 }  // namespace pawl::machine

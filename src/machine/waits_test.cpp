@@ -85,6 +85,34 @@ TEST_F(MachineTest, ASleepGoesOnForTheRestOfItsTimeAfterACrash) {
   EXPECT_EQ(finish()->status, RunStatus::completed);
 }
 
+TEST_F(MachineTest, TheExecutionStaysUntilThePersonPostponedEveryGate) {
+  asks_a_person = true;
+  workflow.steps = {gate("a"), gate("b"), handler("c")};
+  begin();
+  end("c");
+  EXPECT_FALSE(finish());
+  feed(fact::AnswerPostponed{"a"});
+  feed(fact::AnswerPostponed{"a"});
+  EXPECT_FALSE(finish());
+  approve("a");
+  EXPECT_FALSE(finish());
+  feed(fact::AnswerPostponed{"b"});
+  ASSERT_TRUE(finish());
+  EXPECT_EQ(finish()->status, RunStatus::waiting);
+}
+
+/// Whatever is handled between the question and the prompt must not end the execution.
+TEST_F(MachineTest, AGateThatAPersonIsAskedForKeepsTheExecutionFromTheBeginning) {
+  asks_a_person = true;
+  sequential({handler("a"), gate("ok"), handler("b")});
+  begin();
+  end("a");
+  EXPECT_FALSE(finish());
+  approve("ok");
+  end("b");
+  EXPECT_EQ(finish()->status, RunStatus::completed);
+}
+
 TEST_F(MachineTest, TheDeadlineOfAGateRejects) {
   stays = true;
   Step ok = gate("ok");
