@@ -23,7 +23,7 @@ void World::execute(SimRun& run, const Command& command) {
   if (const auto* c = std::get_if<command::StopAttempt>(&command)) return stop(run, *c);
   if (const auto* c = std::get_if<command::SetTimer>(&command))
     return later(run, c->due.us - now_us_, fact::TimerDue{c->timer});
-  if (const auto* c = std::get_if<command::Save>(&command)) return save(run, c->batch);
+  if (const auto* c = std::get_if<command::Save>(&command)) return save(run, *c->batch);
   if (const auto* c = std::get_if<command::LoadOutput>(&command)) return load(run, *c);
   if (const auto* c = std::get_if<command::LoadFinished>(&command)) return load_finished(run, *c);
   if (const auto* c = std::get_if<command::LoadItems>(&command)) {

@@ -96,8 +96,8 @@ class MachineTest : public ::testing::Test {
         commands.push_back(command);
         if (const auto* save = std::get_if<command::Save>(&command); save != nullptr && saves_succeed) {
           if (keeps_snapshots) durable = text_of(snapshot(s, RunState(), same));
-          journal.insert(journal.end(), save->batch.records.begin(), save->batch.records.end());
-          facts.emplace_back(fact::SaveDurable{save->batch.id});
+          journal.insert(journal.end(), save->batch->records.begin(), save->batch->records.end());
+          facts.emplace_back(fact::SaveDurable{save->batch->id});
         }
         if (const auto* load = std::get_if<command::LoadFinished>(&command)) facts.emplace_back(finished(*load));
         if (const auto* read = std::get_if<command::ReadInbox>(&command))

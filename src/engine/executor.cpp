@@ -140,18 +140,18 @@ void Executor::feed(machine::Fact fact) {
   while (!facts_.empty()) {
     const machine::Fact next = std::move(facts_.front());
     facts_.pop_front();
-    for (const machine::Command& command : machine::step(context_.state, next, context_.services.clock.now()))
-      perform(command);
+    for (machine::Command& command : machine::step(context_.state, next, context_.services.clock.now()))
+      perform(std::move(command));
   }
   feeding_ = false;
   const std::uint64_t before = std::exchange(progress_, context_.state.completed_steps);
   if (when_progress_ && before != progress_) when_progress_();
 }
 
-void Executor::perform(const machine::Command& command) {
+void Executor::perform(machine::Command&& command) {
   namespace c = machine::command;
   std::visit(
-      [this](const auto& it) {
+      [this](auto& it) {
         using T = std::remove_cvref_t<decltype(it)>;
         if constexpr (std::is_same_v<T, c::StartAttempt>) launcher_.start(it);
         if constexpr (std::is_same_v<T, c::StopAttempt>) launcher_.stop(it);
@@ -160,13 +160,13 @@ void Executor::perform(const machine::Command& command) {
           const auto timer = timers_.extract(it.timer);
           if (!timer.empty()) context_.loop.cancel(timer.mapped());
         }
-        if constexpr (std::is_same_v<T, c::Save>) recorder_.save(it.batch);
+        if constexpr (std::is_same_v<T, c::Save>) recorder_.save(*it.batch);
         if constexpr (std::is_same_v<T, c::LoadItems>) items_.load_items(it);
         if constexpr (std::is_same_v<T, c::LoadItem>) items_.load_item(it);
         if constexpr (std::is_same_v<T, c::LoadOutput>) items_.load_output(it);
         if constexpr (std::is_same_v<T, c::LoadFinished>) items_.load_finished(it);
         if constexpr (std::is_same_v<T, c::MergeItems>) trees_.merge_items(it);
-        if constexpr (std::is_same_v<T, c::Tell>) recorder_.tell(it);
+        if constexpr (std::is_same_v<T, c::Tell>) recorder_.tell(std::move(it));
         if constexpr (std::is_same_v<T, c::Ask>) prompts_.open(it);
         if constexpr (std::is_same_v<T, c::ClosePrompt>) prompts_.close(it);
         if constexpr (std::is_same_v<T, c::StartChild>) children_.start(it);

@@ -60,7 +60,7 @@ class Executor {
 
  private:
   void feed(machine::Fact fact);
-  void perform(const machine::Command& command);
+  void perform(machine::Command&& command);
   void set_timer(const machine::command::SetTimer& command);
   void finished(const machine::command::Finish& command);
   void notify(const machine::command::Notify& command);

@@ -78,7 +78,9 @@ void Launcher::start(const machine::command::StartAttempt& command) {
   if (node == nullptr) return;
   auto attempt = std::make_shared<Attempt>();
   attempt->command = command;
-  attempt->step = std::make_shared<const Step>(*node->step);  // the list may grow meanwhile
+  // The list that it is from may be replaced meanwhile by a longer one.
+  attempt->step =
+      node->own != nullptr ? node->own : std::shared_ptr<const Step>(context_.scope_of(*node).steps, node->step);
   attempt->began_us = context_.services.clock.monotonic_us();
   attempts_[command.node] = attempt;
   recorder_.drop_details(event_type::kAttemptFailed, command.path);

@@ -67,6 +67,19 @@ bool goes_on(const RunContext& context) {
   return context.workflow->checkpoint.on_storage_failure == OnStorageFailure::go_on;
 }
 
+/// Returns the data of an event as it is stored: with the step, which comes first.
+std::string event_text(const std::string& path, const Json& data) {
+  std::string text = compact(data);
+  if (path.empty()) return text;
+  if (data.contains("step")) {
+    Json stored = {{"step", path}};
+    stored.update(data);
+    return compact(stored);
+  }
+  const std::string step = "\"step\":" + compact(Json(path)) + (data.empty() ? "" : ",");
+  return text.insert(1, step);
+}
+
 /// After a failed sync a writer refuses all saves, and it is unknown whether the last one is durable.
 bool is_doubtful(const Error& error) {
   return error.code == Code::outcome_unknown || error.code == Code::handle_failed;
@@ -117,19 +130,17 @@ void RunRecorder::add_details(const std::string& type, const std::string& about,
   details_[{type, about}] = std::move(details);
 }
 
-void RunRecorder::tell(const machine::command::Tell& told) {
-  Json data = told.data.is_object() ? told.data : Json::object();
+void RunRecorder::tell(machine::command::Tell told) {
+  Json data = told.data.is_object() ? std::move(told.data) : Json::object();
   const auto details = details_.find({told.type, told.path.empty() ? text_in(data, "id") : told.path});
   if (details != details_.end()) {
     data.update(details->second);
     details_.erase(details);
   }
   if (!told.lasts) return pass(told.type, told.path, std::move(data));
+  keep_result(told.type, told.path, data);
   context_.masks.mask_data(data);
-  Json stored = Json::object();
-  if (!told.path.empty()) stored["step"] = told.path;
-  stored.update(data);
-  pending_.push_back({told.type, compact(stored)});
+  pending_.push_back({told.type, event_text(told.path, data)});
   if (told.entry) {
     pending_.back().audited = Audited::yes;
     pending_.back().agent = told.agent;
@@ -138,15 +149,15 @@ void RunRecorder::tell(const machine::command::Tell& told) {
   }
   ++events_;
   if (told.record != 0) event_of_record_[told.record] = events_;
-  keep_result(told);
   if (context_.services.observer != nullptr)
-    pending_told_.push_back({context_.id.text(), told.type, told.path, context_.services.clock.now(), std::move(data)});
+    pending_told_.push_back({context_.id.text(), std::move(told.type), std::move(told.path),
+                             context_.services.clock.now(), std::move(data)});
 }
 
-void RunRecorder::keep_result(const machine::command::Tell& told) {
-  if (told.type == event_type::kMapStarted) results_.begin(told.path);
-  if (told.type != event_type::kItemCompleted && told.type != event_type::kItemFailed) return;
-  results_.add(told.path, told.data.value("index", std::uint64_t{0}), compact(told.data));
+void RunRecorder::keep_result(const std::string& type, const std::string& map, const Json& data) {
+  if (type == event_type::kMapStarted) results_.begin(map);
+  if (type != event_type::kItemCompleted && type != event_type::kItemFailed) return;
+  results_.add(map, data.value("index", std::uint64_t{0}), compact(data));
 }
 
 std::uint64_t RunRecorder::event_of(std::uint64_t record) const {

@@ -25,7 +25,7 @@ class RunRecorder {
   /// Masks the first events, which were made before the secrets were known.
   void mask_first_events();
   /// An announcement: it belongs to the history if it lasts, otherwise only observers are told, at once.
-  void tell(const machine::command::Tell& told);
+  void tell(machine::command::Tell told);
   /// Adds members to the next event of this type about this step or message.
   void add_details(const std::string& type, const std::string& about, Json details);
   void drop_details(const std::string& type, const std::string& about) { details_.erase({type, about}); }
@@ -69,7 +69,7 @@ class RunRecorder {
   [[nodiscard]] Result<void> open_again();
   [[nodiscard]] bool settle_doubt();
   void make_whole();
-  void keep_result(const machine::command::Tell& told);
+  void keep_result(const std::string& type, const std::string& map, const Json& data);
   void tell_durable(bool light);
   void tell_saved(const Saved& saved);
   void pass(std::string_view type, const std::string& step, Json data);

@@ -176,13 +176,14 @@ void announce_ended_item(Turn& t, const Node& node, const Scope* item, const rec
   Json data = {{"index", ended.index},
                {"hash", fmt::format("{:016x}", ended.hash)},
                {"status", ended.failed ? "failed" : "completed"},
-               {"attempts", attempts},
-               {"item", ended.item}};
+               {"attempts", attempts}};
+  data["item"] = ended.item == nullptr ? Json() : *ended.item;
   if (ended.failed) {
     data["error"] = ended.error;
     return tell_lasting(t, event_type::kItemFailed, &node, std::move(data));
   }
-  data["output"] = ended.output_of == 0 ? ended.output : *node_at(t.s, item->nodes.back()).output;
+  const auto& output = ended.output_of == 0 ? ended.output : node_at(t.s, item->nodes.back()).output;
+  data["output"] = output == nullptr ? Json() : *output;
   tell_lasting(t, event_type::kItemCompleted, &node, std::move(data));
 }
 

@@ -80,7 +80,7 @@ struct CancelTimer {
   TimerId timer = TimerId::none;
 };
 struct Save {
-  SaveBatch batch = {};
+  std::shared_ptr<const SaveBatch> batch = {};
 };
 struct LoadItems {
   NodeId node = NodeId::none;

@@ -99,9 +99,9 @@ std::uint64_t next_index(Node& node) {
   }
 }
 
-void start_item(Turn& t, Node& node, std::uint64_t index, Json item) {
+void start_item(Turn& t, Node& node, std::uint64_t index, std::uint64_t hash, Json item) {
   Scope& scope = open_scope(t.s, &node, ScopeKind::item, index);
-  scope.item_hash = hash_of_item(item);
+  scope.item_hash = hash;
   scope.item = std::make_shared<const Json>(std::move(item));
   node.map->running.insert(index);
   announce_item(t, node, index);
@@ -211,7 +211,8 @@ void start_items(Turn& t, Node& node) {
     const std::uint64_t index = next_index(node);
     if (index >= map.total) break;
     if (map.items != nullptr) {
-      start_item(t, node, index, (*map.items)[index]);
+      const Json& item = (*map.items)[index];
+      start_item(t, node, index, hash_of_item(item), item);
       continue;
     }
     map.loading.insert(index);
@@ -228,11 +229,12 @@ void handle(Turn& t, const fact::ItemLoaded& f) {
   MapState& map = *node->map;
   const bool begun = find_scope(t.s, *node, ScopeKind::item, f.index) != nullptr;
   const bool wanted = node->active && (begun || !map.stopped) && node->stop == Stop::none;
-  if (!f.error.empty() || (wanted && hash_of_item(f.item) != (*map.item_hashes)[f.index])) {
+  const std::uint64_t hash = wanted && f.error.empty() ? hash_of_item(f.item) : 0;
+  if (!f.error.empty() || (wanted && hash != (*map.item_hashes)[f.index])) {
     map.stopped = true;
     map.error = f.error.empty() ? "the items file changed while it was read" : f.error;
   } else if (wanted) {
-    start_item(t, *node, f.index, f.item);
+    start_item(t, *node, f.index, hash, f.item);
   }
   t.tasks.push_back({Task::What::start_items, node->id, node->scope});
 }
@@ -246,7 +248,7 @@ void handle(Turn& t, const fact::ItemsMerged& f) {
     const Scope* scope = find_scope(t.s, *node, ScopeKind::item, index);
     recorded::ItemEnded ended{
         .path = node->path, .index = index, .hash = hash_at(*node->map, index), .failed = true, .error = error};
-    if (node->map->items != nullptr) ended.item = (*node->map->items)[index];
+    if (node->map->items != nullptr) ended.item = std::make_shared<const Json>((*node->map->items)[index]);
     announce_ended_item(t, *node, scope, ended);
     record(t, std::move(ended));
     label(t, Kind::step_complete, Reason::after_step, node);
@@ -272,13 +274,14 @@ void item_ended(Turn& t, Node& node, Scope& scope) {
     return;
   }
   recorded::ItemEnded ended{.path = node.path, .index = scope.index, .hash = scope.item_hash, .failed = scope.failed};
-  ended.item = *scope.item;
+  ended.item = scope.item;
   if (scope.failed) {
     ended.error = scope.error;
     scope.entered = false;
   } else if (last != nullptr) {
     ended.output_of = last->record.output_event;
-    if (ended.output_of == 0) ended.output = last->output != nullptr ? *last->output : last->record.output;
+    if (ended.output_of == 0)
+      ended.output = last->output != nullptr ? last->output : std::make_shared<const Json>(last->record.output);
   }
   const bool failed = scope.failed;
   announce_ended_item(t, node, &scope, ended);

@@ -74,6 +74,7 @@ void members(auto& r, const Visit& v) {
 }
 
 Json encode(const Json& value) { return value; }
+Json encode(const std::shared_ptr<const Json>& value) { return value == nullptr ? Json() : *value; }
 Json encode(const std::string& value) { return value; }
 Json encode(bool value) { return value; }
 Json encode(std::uint32_t value) { return value; }
@@ -90,6 +91,7 @@ Json encode(const std::optional<double>& value) { return value ? Json(*value) : 
 Json encode(const Usage& value) { return Json::array({value.tokens, value.usd, value.api_calls}); }
 
 bool decode(const Json& from, Json& to) { return to = from, true; }
+bool decode(const Json& from, std::shared_ptr<const Json>& to) { return to = std::make_shared<const Json>(from), true; }
 bool decode(const Json& from, std::string& to) { return from.is_string() && (to = from.get<std::string>(), true); }
 bool decode(const Json& from, bool& to) { return from.is_boolean() && (to = from.get<bool>(), true); }
 bool decode(const Json& from, std::uint32_t& to) {

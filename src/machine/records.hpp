@@ -118,8 +118,8 @@ struct ItemEnded {
   std::uint64_t hash = 0;
   bool failed = false;
   std::string error = {};
-  Json item = {};
-  Json output = {};
+  std::shared_ptr<const Json> item = {};    // null: JSON null
+  std::shared_ptr<const Json> output = {};  // the same
   std::uint64_t output_of = 0;
 };
 struct CircuitOpened {

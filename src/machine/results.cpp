@@ -16,10 +16,10 @@ Json results_of(const Node& map, std::span<const Record> records) {
   for (const Record& record : records) {
     const auto* item = std::get_if<recorded::ItemEnded>(&record.fact);
     if (item == nullptr || item->path != map.path || !map.record.map->done.contains(item->index)) continue;
-    Json output = item->output;
+    Json output = item->output == nullptr ? Json() : *item->output;
     if (item->output_of != 0) output = output_in(records, item->output_of).value_or(Json());
     results[item->index] = {{"index", item->index},
-                            {"item", item->item},
+                            {"item", item->item == nullptr ? Json() : *item->item},
                             {"status", item->failed ? "failed" : "completed"},
                             {"output", std::move(output)},
                             {"error", item->failed ? Json(item->error) : Json()}};

@@ -24,14 +24,10 @@ bool may_wait(const State& s) {
   if (!std::ranges::all_of(s.saving.deferred, is_hint) || s.finishing || s.hold != Hold::none ||
       s.saving.labels.size() > 256)
     return false;
-  if (s.count(Activity::running) == 0) return false;
-  return std::ranges::all_of(s.saving.unsaved, [](const Record& record) {
-    return std::holds_alternative<recorded::ItemEnded>(record.fact) || path_of(record.fact).ends_with(']') ||
-           path_of(record.fact).find("].") != std::string_view::npos;
-  });
+  return s.count(Activity::running) > 0 && !s.saving.urgent;
 }
 
-void send_batch(Turn& t) { t.out.push_back(command::Save{*t.s.saving.in_flight}); }
+void send_batch(Turn& t) { t.out.push_back(command::Save{t.s.saving.in_flight}); }
 
 }  // namespace
 
@@ -48,8 +44,9 @@ void save_if_needed(Turn& t, bool at_once) {
   }
   cancel_timer(t, saving.soon);
   const std::uint64_t first = t.s.records - saving.unsaved.size() + 1;
-  saving.in_flight =
-      SaveBatch{++saving.batches, first, std::exchange(saving.unsaved, {}), std::exchange(saving.labels, {})};
+  saving.in_flight = std::make_shared<const SaveBatch>(
+      SaveBatch{++saving.batches, first, std::exchange(saving.unsaved, {}), std::exchange(saving.labels, {})});
+  saving.urgent = false;
   send_batch(t);
 }
 

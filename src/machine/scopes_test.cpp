@@ -22,7 +22,7 @@ TEST_F(MachineTest, RecordsAnEndAndTheNextStartTogether) {
   const auto saves = all<command::Save>();
   ASSERT_EQ(saves.size(), 1U);
   std::vector<std::string_view> types;
-  for (const Record& record : saves[0].batch.records) types.push_back(type_of(record.fact));
+  for (const Record& record : saves[0].batch->records) types.push_back(type_of(record.fact));
   EXPECT_EQ(types, (std::vector<std::string_view>{"step_settled", "step_started"}));
 }
 
@@ -33,7 +33,7 @@ TEST_F(MachineTest, DoesNotStartTheNextStepBeforeTheSaveIsDurable) {
   saves_succeed = false;
   end("a");
   EXPECT_EQ(started(), Paths{});
-  feed(fact::SaveDurable{all<command::Save>().back().batch.id});
+  feed(fact::SaveDurable{all<command::Save>().back().batch->id});
   EXPECT_EQ(started(), Paths{"b"});
 }
 
@@ -95,7 +95,7 @@ TEST_F(MachineTest, AStepThatIsAboutToStartDoesNotStartAfterAFailure) {
   end("c");
   end("a", 1);
   saves_succeed = true;
-  feed(fact::SaveDurable{all<command::Save>().back().batch.id});
+  feed(fact::SaveDurable{all<command::Save>().back().batch->id});
   EXPECT_EQ(started(), (Paths{"a", "c"}));
   EXPECT_EQ(finish()->status, RunStatus::failed);
 }
@@ -161,7 +161,7 @@ TEST_F(MachineTest, ACheckpointCanHaveSeveralLabels) {
   commands.clear();
   end("a");
   std::vector<Reason> reasons;
-  const SaveBatch batch = all<command::Save>()[0].batch;
+  const SaveBatch batch = *all<command::Save>()[0].batch;
   for (const Label& label : batch.labels) reasons.push_back(label.reason);
   EXPECT_EQ(reasons, (std::vector{Reason::after_step, Reason::stage_completed}));
 }

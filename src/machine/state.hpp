@@ -174,8 +174,9 @@ struct Deferred {
 
 struct Saving {
   std::vector<Record> unsaved = {};
+  bool urgent = false;  // not all of them are of map items
   std::vector<Label> labels = {};
-  std::optional<SaveBatch> in_flight = {};
+  std::shared_ptr<const SaveBatch> in_flight = {};
   std::uint64_t durable = 0;  // number of records
   std::uint64_t batches = 0;
   std::uint32_t failures = 0;

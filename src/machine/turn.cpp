@@ -6,8 +6,18 @@
 #include "machine/apply.hpp"
 
 namespace pawl::machine {
+namespace {
+
+bool is_of_item(const RecordedFact& fact) {
+  const std::string_view path = path_of(fact);
+  return std::holds_alternative<recorded::ItemEnded>(fact) || path.ends_with(']') ||
+         path.find("].") != std::string_view::npos;
+}
+
+}  // namespace
 
 void record(Turn& t, RecordedFact fact) {
+  t.s.saving.urgent = t.s.saving.urgent || !is_of_item(fact);
   t.s.saving.unsaved.push_back({t.now, std::move(fact)});
   apply(t.s, t.s.saving.unsaved.back());
 }

@@ -215,12 +215,12 @@ TEST_F(MachineTest, AFailedSaveIsRepeatedUnchanged) {
   saves_succeed = false;
   commands.clear();
   end("a");
-  const SaveBatch first = all<command::Save>().back().batch;
+  const SaveBatch first = *all<command::Save>().back().batch;
   feed(fact::SaveFailed{first.id, fact::SaveTrouble::passing, "disk full"});
   wait(Milliseconds(200));
   ASSERT_EQ(all<command::Save>().size(), 2U);
-  EXPECT_EQ(all<command::Save>().back().batch.id, first.id);
-  EXPECT_EQ(all<command::Save>().back().batch.records.size(), first.records.size());
+  EXPECT_EQ(all<command::Save>().back().batch->id, first.id);
+  EXPECT_EQ(all<command::Save>().back().batch->records.size(), first.records.size());
 }
 
 TEST_F(MachineTest, StorageTroubleThatLastsPausesTheRun) {
@@ -228,7 +228,7 @@ TEST_F(MachineTest, StorageTroubleThatLastsPausesTheRun) {
   saves_succeed = false;
   begin();
   for (int i = 0; i < 20 && !finish(); ++i) {
-    feed(fact::SaveFailed{all<command::Save>().back().batch.id, fact::SaveTrouble::passing, "disk full"});
+    feed(fact::SaveFailed{all<command::Save>().back().batch->id, fact::SaveTrouble::passing, "disk full"});
     wait(Milliseconds(4'000));
   }
   ASSERT_TRUE(finish());
@@ -241,7 +241,7 @@ TEST_F(MachineTest, AWorkflowCanContinueWithoutStorage) {
   sequential({handler("a")});
   saves_succeed = false;
   begin();
-  feed(fact::SaveFailed{all<command::Save>().back().batch.id, fact::SaveTrouble::hopeless, "read-only"});
+  feed(fact::SaveFailed{all<command::Save>().back().batch->id, fact::SaveTrouble::hopeless, "read-only"});
   EXPECT_EQ(started(), Paths{"a"});
   end("a");
   EXPECT_EQ(finish()->status, RunStatus::completed);
