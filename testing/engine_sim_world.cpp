@@ -246,6 +246,7 @@ void World::post(SimRun& run, fact::MessageArrived message) {
   if (run.sealed) return;  // refused at once: it was not acknowledged
   if (run.status == RunStatus::completed || run.status == RunStatus::cancelled) return;
   message.id = fmt::format("m{:06}", ++message_ids_);
+  message.at = Timestamp{now_us_};
   say(fmt::format("{}: post {} type {} {}", run.key, message.id, static_cast<int>(message.type), message.path));
   run.inbox.push_back({message});
   if (run.live) later(run, static_cast<std::int64_t>(below(2'000)), message);

@@ -1,5 +1,7 @@
 #include "cli/command.hpp"
+#include "base/error_line.hpp"
 #include "cli/json_out.hpp"
+#include "cli/workflow_session.hpp"
 #include "engine/control.hpp"
 #include "engine/open_run.hpp"
 #include "engine/run_session.hpp"
@@ -11,6 +13,7 @@ namespace {
 constexpr std::int64_t kWait_us = 30'000'000;
 constexpr std::int64_t kPoll_us = 100'000;
 constexpr std::uint64_t kLeftWait_ms = 5'000;
+constexpr std::size_t kRunDepthMax = 64;  // of runs within runs; only a damaged store has more
 
 struct CancelArguments {
   std::string run;
@@ -34,9 +37,41 @@ struct Ending {
   bool over = true;
 };
 
+/// Returns whether the workflow of the run does something at the end of every run. One that can't be read does not.
+bool has_ending(const Invocation& invocation, const RunState& state) {
+  if (invocation.context().workflows == nullptr || state.workflow_file.empty()) return false;
+  const Result<Workflow> workflow = load_workflow(invocation.context(), state.workflow_file, LoadFor::begun_run);
+  return workflow && (workflow->finally != nullptr || workflow->notify);
+}
+
+/// Executes the endings of a run that no process executes, and of its children first. What this leaves is cancelled
+/// without them.
+void end_in_order(const Invocation& invocation, Store& store, const RunId& run, const std::string& reason,
+                  std::vector<std::string>& ended, std::size_t depth = 0) {
+  const Result<RunState> state = load_state(store, run);
+  if (!state || is_ended(state->status) || depth == kRunDepthMax) return;
+  if (const auto owner = store.owner(run); !owner || *owner) return;
+  for (const auto& [path, record] : state->steps) {
+    if (record.child_run.empty() || is_settled(record.status)) continue;
+    if (const Result<RunId> child = RunId::parse(record.child_run))
+      end_in_order(invocation, store, *child, reason, ended, depth + 1);
+  }
+  if (!has_ending(invocation, *state)) return;
+  const Result<void> done = end_workflow(invocation, run, reason);
+  if (done || done.error().code == Code::run_cancelled) {
+    ended.push_back(run.text());
+  } else {
+    invocation.note(fmt::format("{}: {}", run.text(), describe_in_line(done.error())));
+  }
+}
+
 /// If the owner exits before it sees the message, the run is cancelled here.
 Result<Ending> cancel_and_wait(const Invocation& invocation, Store& store, const RunId& run,
                                const CancelArguments& arguments) {
+  Cancelled in_order;
+  end_in_order(invocation, store, run, arguments.reason, in_order.runs);
+  PAWL_TRY_ASSIGN(const RunState now, load_state(store, run));
+  if (!in_order.runs.empty() && now.status == RunStatus::cancelled) return Ending{std::move(in_order), true};
   const std::int64_t deadline_us = invocation.context().clock.monotonic_us() + kWait_us;
   while (true) {
     PAWL_TRY_ASSIGN(Cancelled cancelled,

@@ -175,6 +175,12 @@ class SessionTeller {
   std::string spared_;  // what a resumption reused
 };
 
+class HiddenView final : public RunView {
+ public:
+  void begin(const RunId&, const Workflow&, const RunState&) override {}
+  void on_event(const RunEvent&) override {}
+};
+
 Result<void> start_kept(const Invocation& invocation, const NewRun& run, const SessionOptions& options,
                         const ShowOptions& show) {
   SessionTeller teller(invocation, run.id, show);
@@ -224,6 +230,16 @@ Result<void> resume_workflow(const Invocation& invocation, const ResumeRequest& 
   SessionTeller teller(invocation, request.id, show);
   PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, teller.view(), teller.prompts()));
   return teller.tell_end(pawl::resume_workflow(host, request, options, teller.listener()));
+}
+
+Result<void> end_workflow(const Invocation& invocation, const RunId& run, const std::string& reason) {
+  PAWL_TRY(invocation.need_checkpoints());
+  HiddenView view;
+  PAWL_TRY_ASSIGN(const SessionHost host, host_of(invocation, view, nullptr));
+  ResumeRequest request{.id = run};
+  request.changes = Changes::accept;  // a cleanup that was fixed since is better than none
+  request.cancel = reason;
+  return pawl::resume_workflow(host, request, {});
 }
 
 Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options,

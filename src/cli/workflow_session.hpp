@@ -33,6 +33,10 @@ struct ShowOptions {
 [[nodiscard]] Result<void> start_or_resume_workflow(const Invocation& invocation, const NewRun& run,
                                                     const SessionOptions& options, const ShowOptions& show = {});
 
+/// Cancels a run that no process executes by executing what its workflow does at the end of every run: its `finally`
+/// steps and `notify`. Shows nothing. Fails with run_cancelled if that worked.
+[[nodiscard]] Result<void> end_workflow(const Invocation& invocation, const RunId& run, const std::string& reason);
+
 /// One line per run for a message: its id, its status and its age, aligned.
 [[nodiscard]] std::string candidates_text(const Invocation& invocation, Store& store, const std::vector<RunInfo>& runs);
 

@@ -31,7 +31,7 @@ StepPlan plan_step(const Step& step, const StepRecord* record, bool completed_in
     return {step.id, Action::run, "it has not started"};
   }
   const bool settled = record->status == StepStatus::completed || record->status == StepStatus::skipped;
-  if (settled && !record->definition.empty() && !step.definition_hash.starts_with(record->definition))
+  if (settled && !has_definition(step, record->definition))
     return {step.id, Action::changed, "its definition has changed"};
   switch (record->status) {
     case StepStatus::completed: return {step.id, Action::keep, "completed"};
@@ -48,6 +48,15 @@ StepPlan plan_step(const Step& step, const StepRecord* record, bool completed_in
   return {step.id, Action::again, "it was running"};
 }
 
+/// Returns how many steps were completed in a completed step, with itself. Steps deeper inside are not counted.
+std::uint64_t completed_in(const Step& step, const StepRecord& record) {
+  std::uint64_t count = record.status == StepStatus::completed ? 1 : 0;
+  if (const auto* map = std::get_if<Map>(&step.work); map != nullptr && record.map)
+    count += (record.map->done.count() - record.map->failed.count()) * (1 + map->steps->size());
+  if (const auto* loop = std::get_if<Loop>(&step.work)) count += record.iteration * loop->steps->size();
+  return count;
+}
+
 }  // namespace
 
 std::string_view to_text(StepPlan::Action action) { return kActions[static_cast<std::size_t>(action)]; }
@@ -60,7 +69,10 @@ ResumePlan plan_resume(const RunState& state, std::span<const std::string> compl
   plan.kept_usage = state.usage;
   for (const Step& step : workflow.steps) {
     const bool completed = std::ranges::find(completed_in_events, step.id) != completed_in_events.end();
-    plan.steps.push_back(plan_step(step, state.find(step.id), completed, by));
+    const StepRecord* record = state.find(step.id);
+    plan.steps.push_back(plan_step(step, record, completed, by));
+    if (plan.steps.back().action == Action::changed)
+      plan.kept_steps -= std::min(plan.kept_steps, completed_in(step, *record));
   }
   const auto any = [&](Action action) {
     return std::ranges::find(plan.steps, action, &StepPlan::action) != plan.steps.end();

@@ -43,4 +43,13 @@ RetrySettings merged(const RetrySettings& base, const RetrySettings& over) {
   return all;
 }
 
+std::string definition_of(const Step& step) {
+  constexpr std::size_t kDigits = 8;
+  return (step.result_hash.empty() ? step.definition_hash : step.result_hash).substr(0, kDigits);
+}
+
+bool has_definition(const Step& step, std::string_view recorded) {
+  return recorded.empty() || step.definition_hash.starts_with(recorded) || step.result_hash.starts_with(recorded);
+}
+
 }  // namespace pawl

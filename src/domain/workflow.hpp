@@ -161,8 +161,15 @@ struct Step {
   std::vector<std::string> uses = {};  // names of shared limits, including those of the maps and workflow around it
   std::optional<Cache> cache = {};
   std::vector<ComputedSetting> computed = {};  // besides those of `retry`; see with_settings()
-  std::string definition_hash;                 // of everything above, to detect changed steps
+  std::string definition_hash;                 // of everything above
+  std::string result_hash = {};                // of what its result depends on, to detect changed steps
 };
+
+/// What a record keeps of the definition of a step that settled.
+[[nodiscard]] std::string definition_of(const Step& step);
+/// Returns whether the step still has this definition, as far as its result depends on it. Older programs recorded the
+/// hash of all of it.
+[[nodiscard]] bool has_definition(const Step& step, std::string_view recorded);
 
 struct Stage {
   std::string id;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kRunDepthMax = 64;  // of runs within runs; only a damaged store has more
 constexpr std::size_t kNamesShown = 10;
+constexpr std::int64_t kTurnWaitMax_us = 5'000'000;
 
 /// A gate, and the step of the requested run that leads to it; empty for a gate of the run itself.
 struct FoundGate {
@@ -162,6 +163,35 @@ Result<void> refuse_ended(const RunState& state, const RunId& run) {
   return fail(run_ended_error(state, run));
 }
 
+/// Only one process at a time decides about the gates of a run. Another one would not see the decision in time.
+Result<std::unique_ptr<RunClaim>> take_turn(Store& store, Clock& clock, const RunId& run) {
+  for (std::int64_t waited_us = 0; waited_us < kTurnWaitMax_us;) {
+    PAWL_TRY_ASSIGN(std::unique_ptr<RunClaim> claim, store.claim(run));
+    if (!claim->has_rivals()) return claim;
+    claim.reset();
+    const std::int64_t pause_us = 1'000 + clock.now().us % 5'003;  // rivals must not keep step
+    clock.sleep_us(pause_us);
+    waited_us += pause_us;
+  }
+  return fail(Error{Code::run_busy, fmt::format("another process keeps using run '{}'", run.text()), run.text(),
+                    "try again", 0});
+}
+
+/// The deadline of a gate counts also while nothing executes. The next execution records what follows from it.
+Result<void> refuse_late(Store& store, Clock& clock, const RunId& run, const Gate& gate) {
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, run));
+  const StepRecord* record = state.find(gate.step);
+  if (record == nullptr || record->due.us == 0 || clock.now() <= record->due) return {};
+  PAWL_TRY_ASSIGN(const std::string resume, topmost(store, run));
+  return fail(Error{Code::not_waiting,
+                    fmt::format("the deadline of '{}' in run '{}' passed at {}", gate.step, gate.run, record->due.text()),
+                    {},
+                    {},
+                    0,
+                    Advice::resume,
+                    {.run = resume}});
+}
+
 /// Cancels children first, so that after a crash the run can be cancelled again.
 Result<void> cancel_here(Store& store, Clock& clock, const RunId& run, const std::string& reason,
                          std::uint64_t state_bytes_max, std::size_t depth, Cancelled& out) {
@@ -225,6 +255,12 @@ Result<Decided> decide(Store& store, Clock& clock, const RunId& run, const GateD
   PAWL_TRY(check_text("comment", decision.comment));
   PAWL_TRY_ASSIGN(Gate gate, choose_gate(store, run, decision.step));
   PAWL_TRY_ASSIGN(const RunId of, RunId::parse(gate.run));
+  PAWL_TRY(refuse_late(store, clock, of, gate));
+  PAWL_TRY_ASSIGN(const std::unique_ptr<RunClaim> turn, take_turn(store, clock, of));
+  PAWL_TRY_ASSIGN(const RunState state, load_state(store, of));
+  const StepRecord* record = state.find(gate.step);
+  if (record == nullptr || record->status != StepStatus::waiting || record->binding != gate.binding)
+    return fail(not_waiting(store, of, fmt::format("no approval step '{}'", gate.step)));
   PAWL_TRY(refuse_second(store, of, gate));
   Json body = {{"type", decision.answer == GateAnswer::approve ? "approve" : "reject"},
                {"step", gate.step},

@@ -23,6 +23,7 @@ void GatePrompts::answered(const machine::command::Ask& command, GateAnswer answ
     context_.feed(machine::fact::MessageArrived{
         .id = fmt::format("prompt-{}-{}", context_.services.clock.now().us, ++answers_),
         .type = approves ? machine::fact::MessageType::approve : machine::fact::MessageType::reject,
+        .at = context_.services.clock.now(),
         .path = command.path,
         .binding = command.binding,
         .by = context_.services.person});

@@ -291,7 +291,7 @@ std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow
     const Step* step = find_step(workflow, path);
     const bool same =
         is_added(state, path) ||
-        (step != nullptr && (record.definition.empty() || step->definition_hash.starts_with(record.definition)));
+        (step != nullptr && has_definition(*step, record.definition));
     const bool decided = !record.binding.empty();
     if (record.status == StepStatus::completed && (decided || !same)) dropped.push_back(path);
     if (!decided) kept.emplace_back(path, std::move(record));
@@ -479,6 +479,9 @@ void count_resume(const ResumeRequest& request, RunState& state, Resumption& res
       {event_type::kRunResumed, compact({{"was", to_text(state.status)},
                                          {"resume", state.resumes + 1},
                                          {"automatic", resumption.run.resume->automatic}})});
+  if (!request.cancel) return;
+  state.cancelled = *request.cancel;
+  resumption.run.first_events.push_back({event_type::kCancelRequested, compact({{"reason", *request.cancel}})});
 }
 
 Result<Resumption> try_resume(const ExecutionServices& services, const ResumeRequest& request) {

@@ -35,7 +35,7 @@ void read_entry(const Json& body, MessageArrived& fact) {
 }
 
 MessageArrived fact_of(const Message& message, const Json& body) {
-  MessageArrived fact{.id = message.id};
+  MessageArrived fact{.id = message.id, .at = message.at};
   if (!body.is_object()) return fact;
   fact.type = type_of(text_in(body, "type"));
   fact.path = text_in(body, "step");

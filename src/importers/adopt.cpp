@@ -37,7 +37,7 @@ StepRecord record_of(const ImportedStep& said, const Step& step) {
   record.retryable = said.retryable;
   record.ended = said.ended;
   record.started = said.ended;
-  if (said.status == StepStatus::completed) record.definition = step.definition_hash.substr(0, 8);
+  if (said.status == StepStatus::completed) record.definition = definition_of(step);
   return record;
 }
 

@@ -68,6 +68,20 @@ void reopen_items(Node& node) {
   progress.trips = 0;
 }
 
+/// What a failed or cancelled step has completed stays completed.
+void open_again(Node& node) {
+  StepRecord& record = node.record;
+  if (record.status == StepStatus::failed) {
+    record.aside = Aside::none;
+    if (record.map) reopen_items(node);
+  }
+  record.status = StepStatus::pending;
+  record.error.clear();
+  record.clear_reason();
+  record.retryable = true;
+  record.due = {};
+}
+
 /// Prepares an unfinished step for a resume.
 void reopen(State& s, Node& node, bool automatic) {
   StepRecord& record = node.record;
@@ -76,18 +90,9 @@ void reopen(State& s, Node& node, bool automatic) {
   const bool failed = record.status == StepStatus::failed;
   if (failed && stays_failed(node, automatic)) return;
   touch(s, node);
-  if (failed) {
-    node.record.aside = Aside::none;
-    if (has_attempts(*node.step) && !automatic) record.spent = 0;
-    if (record.map) reopen_items(node);
-  }
-  if (failed || record.status == StepStatus::cancelled) {
-    record.status = StepStatus::pending;
-    record.error.clear();
-    record.clear_reason();
-    record.retryable = true;
-    record.due = {};
-  }
+  if (failed || record.status == StepStatus::cancelled) open_again(node);
+  const bool tries = has_attempts(*node.step) || std::holds_alternative<Approve>(node.step->work);
+  if (failed && tries && !automatic) record.spent = 0;
   if (record.status == StepStatus::waiting && record.reason == StepReason::breakpoint) {
     record.status = StepStatus::pending;
     record.clear_reason();
@@ -149,7 +154,7 @@ void apply_to_run(State& s, const MessageTaken& r) {
   if (!r.id.empty()) s.taken.insert(r.id);  // a signal that no step waited for has none
 }
 void apply_to_run(State&, const EntryAdded&) {}
-void apply_to_run(State& s, const SignalReceived& r) { s.signals.emplace_back(r.signal, r.payload); }
+void apply_to_run(State& s, const SignalReceived& r) { s.signals.push_back({r.signal, r.payload, r.sent}); }
 void apply_to_run(State& s, const CancelRequested& r) {
   s.cancel_requested = true;
   s.cancel_why = r.why;
@@ -383,7 +388,7 @@ void apply_to(State& s, Node& node, const StepsAdded& r, Timestamp) {
   static_cast<void>(grow(s, node.index, r.steps));
 }
 void apply_to(State& s, Node&, const SignalConsumed& r, Timestamp) {
-  const auto found = std::ranges::find(s.signals, r.signal, &std::pair<std::string, Json>::first);
+  const auto found = std::ranges::find(s.signals, r.signal, &EarlySignal::name);
   if (found != s.signals.end()) s.signals.erase(found);
 }
 void apply_to(State&, Node&, const Decided&, Timestamp) {}
@@ -443,6 +448,11 @@ void apply(State& s, const Record& record) {
         }
       },
       record.fact);
+}
+
+void retry_container(State& s, Node& node) {
+  touch(s, node);
+  open_again(node);
 }
 
 State replay(std::shared_ptr<const Definition> definition, std::span<const Record> records) {

@@ -13,6 +13,9 @@ namespace pawl::machine {
 /// Applies one record. A record about a step that the workflow does not have has no effect.
 void apply(State& s, const Record& record);
 
+/// Prepares a failed step that contains others for a resume. What it has completed stays completed.
+void retry_container(State& s, Node& node);
+
 /// Returns the state after these records, which are all records of a run whose workflow did not change. For tests: a
 /// run continues from a snapshot (see snapshot.hpp).
 [[nodiscard]] State replay(std::shared_ptr<const Definition> definition, std::span<const Record> records);

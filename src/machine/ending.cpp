@@ -68,7 +68,7 @@ Reason reason_of(RunStatus status) {
 void end_run(Turn& t, Ending ending, RunStatus status, std::string error, Json outputs = {}) {
   if (std::exchange(t.s.finishing, true)) return;
   if (status == RunStatus::completed || status == RunStatus::cancelled) {
-    for (const auto& [signal, payload] : t.s.signals) {
+    for (const auto& [signal, payload, sent] : t.s.signals) {
       const std::string why = fmt::format("no step waited for the signal '{}'", signal);
       announce_unused_signal(t, signal, why);
       record(t, recorded::MessageTaken{.answer = recorded::Answer::refused, .why = why});

@@ -82,6 +82,7 @@ enum class MessageType : std::uint8_t { approve, reject, signal, cancel, retry_i
 struct MessageArrived {
   std::string id = {};
   MessageType type = MessageType::other;
+  Timestamp at = {};         // when it was sent: what was too late then stays too late
   std::string path = {};     // of the gate or map
   std::string binding = {};  // of a decision
   std::string by = {};       // whoever decided, or the agent of an audit entry

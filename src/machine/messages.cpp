@@ -34,6 +34,11 @@ void decide(Turn& t, const fact::MessageArrived& m) {
   }
   if (!waits || node->activity != Activity::asking)
     return refuse(t, m, fmt::format("'{}' is not waiting for approval", m.path));
+  if (is_late(*node, m.at)) {
+    cancel_timer(t, node->wait_timer);
+    wait_over(t, *node);
+    return refuse(t, m, fmt::format("the deadline of '{}' had passed", m.path));
+  }
   std::string prompt;
   const Result<std::string> binding = gate_binding(t.s, *node, prompt);
   if (!binding || m.binding != *binding)
@@ -53,13 +58,14 @@ void decide(Turn& t, const fact::MessageArrived& m) {
 namespace {
 
 void receive_signal(Turn& t, const fact::MessageArrived& m) {
-  record(t, recorded::SignalReceived{.signal = m.text, .payload = m.payload});
+  record(t, recorded::SignalReceived{.signal = m.text, .payload = m.payload, .sent = m.at});
   announce_signal(t, m);
   answer(t, m, recorded::Answer::consumed);
   std::vector<NodeId> waiting;
   for (const auto& [id, node] : t.s.nodes) {
     const auto* wait = std::get_if<WaitFor>(&node.step->work);
-    if (wait != nullptr && node.activity == Activity::listening && wait->signal == m.text) waiting.push_back(id);
+    if (wait != nullptr && node.activity == Activity::listening && wait->signal == m.text && !is_late(node, m.at))
+      waiting.push_back(id);
   }
   if (waiting.empty()) return;
   Node& first = node_at(t.s, *std::ranges::min_element(waiting));

@@ -21,7 +21,7 @@ Json progress_of(const State& s) {
               {"driven_us", s.driven_us},
               {"added", s.added.size()}};
   out["confidence"] = s.confidence ? Json(*s.confidence) : Json();
-  for (const auto& [name, payload] : s.signals) out["signals"].push_back({name, payload});
+  for (const EarlySignal& signal : s.signals) out["signals"].push_back({signal.name, signal.payload, signal.sent.us});
   for (const std::string& id : s.taken) out["taken"].push_back(id);
   std::vector<const Node*> nodes;
   for (const auto& [id, node] : s.nodes) {

@@ -61,6 +61,7 @@ void members(auto& r, const Visit& v) {
   if constexpr (requires { r.entry; }) v("entry", r.entry);
   if constexpr (requires { r.agent; }) v("agent", r.agent);
   if constexpr (requires { r.payload; }) v("payload", r.payload);
+  if constexpr (requires { r.sent; }) v("sent", r.sent);
   if constexpr (requires { r.approved; }) v("approved", r.approved);
   if constexpr (requires { r.timed_out; }) v("timed_out", r.timed_out);
   if constexpr (requires { r.by; }) v("by", r.by);

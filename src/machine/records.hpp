@@ -166,6 +166,7 @@ struct SignalReceived {
   static constexpr const char* kType = event_type::kSignalReceived;
   std::string signal = {};
   Json payload = {};
+  Timestamp sent = {};
 };
 struct SignalConsumed {
   static constexpr const char* kType = event_type::kSignalConsumed;

@@ -81,7 +81,7 @@ void settle(Turn& t, Node& node, Settled how) {
                                   .output = std::move(how.output),
                                   .output_of = how.output_of,
                                   .no_output = how.no_output,
-                                  .definition = node.step->definition_hash.substr(0, 8),
+                                  .definition = definition_of(*node.step),
                                   .start = how.start,
                                   .usage = how.report.usage,
                                   .confidence = how.report.confidence,

@@ -74,7 +74,8 @@ void take_head(State& s, const RunState& from) {
   s.starts_used.insert(from.starts.begin(), from.starts.end());
   for (const std::string& signal : from.signals) {
     const Json body = parse_json(signal);
-    if (body.is_object()) s.signals.emplace_back(text_in(body, "signal"), body.value("payload", Json()));
+    if (body.is_object()) 
+      s.signals.push_back({text_in(body, "signal"), body.value("payload", Json()), {body.value("sent", std::int64_t{0})}});
   }
   s.outputs = from.outputs;
   s.budget = from.budget;
@@ -124,20 +125,31 @@ void take_asides(State& s, const RunState& from) {
   }
 }
 
-bool same_definition(const Node& node) {
-  return node.record.definition.empty() || node.step->definition_hash.starts_with(node.record.definition);
+/// Returns whether the progress of a failed step still fits: it contained steps, and is of the same kind.
+bool keeps_progress(const Node& node) {
+  const StepRecord& record = node.record;
+  if (record.status != StepStatus::failed) return false;
+  if (std::holds_alternative<Map>(node.step->work)) return record.map.has_value();
+  if (std::holds_alternative<Loop>(node.step->work)) return record.iteration > 0;
+  return std::holds_alternative<CallWorkflow>(node.step->work) && !record.child_run.empty();
 }
 
-/// Opens the steps whose definition changed.
+/// Opens the steps whose definition changed. The completed items and iterations of a failed step stay.
 void open_changed(State& s) {
   std::vector<NodeId> changed;
   for (const ScopeId root : roots_of(s)) {
     for_each_in_order(s, root, [&](const Node& node) {
-      if (is_settled(node) && !same_definition(node)) changed.push_back(node.id);
+      if (is_settled(node) && !has_definition(*node.step, node.record.definition)) changed.push_back(node.id);
     });
   }
   for (const NodeId id : changed) {
-    if (Node* node = find_node(s, id)) reset(s, *node);  // it may have been inside another one
+    Node* node = find_node(s, id);
+    if (node == nullptr) continue;  // it was inside another one
+    if (keeps_progress(*node)) {
+      retry_container(s, *node);
+    } else {
+      reset(s, *node);
+    }
   }
 }
 
@@ -211,8 +223,8 @@ RunState head_of(const State& s, const RunState& base) {
   out.consumed.assign(s.taken.begin(), s.taken.end());
   out.starts = {s.starts_used.begin(), s.starts_used.end()};
   out.signals.clear();
-  for (const auto& [signal, payload] : s.signals)
-    out.signals.push_back(compact({{"signal", signal}, {"payload", payload}}));
+  for (const auto& [signal, payload, sent] : s.signals)
+    out.signals.push_back(compact({{"signal", signal}, {"payload", payload}, {"sent", sent.us}}));
   out.added = s.added;
   out.outputs = s.outputs;
   out.budget = s.budget;

@@ -151,6 +151,20 @@ Result<Steps> added_steps(const State& s, std::size_t index, const Json& steps) 
   return added;
 }
 
+/// Returns, for each step of the list, whether it runs after this one.
+std::vector<bool> later_steps(const Steps& steps, std::size_t index) {
+  std::vector<bool> later(steps.size(), false);
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto waits = [&](std::size_t before) { return before == index || (before < steps.size() && later[before]); };
+      if (later[i] || !std::ranges::any_of(steps[i].after, waits)) continue;
+      later[i] = more = true;
+    }
+  }
+  return later;
+}
+
 }  // namespace
 
 Node* find_node(State& s, NodeId id) {
@@ -297,7 +311,16 @@ Node* resolve_open(State& s, std::string_view path) {
 }
 
 Result<void> can_grow(const State& s, std::size_t index, const Json& steps) {
-  PAWL_TRY(added_steps(s, index, steps));
+  PAWL_TRY_ASSIGN(const Steps added, added_steps(s, index, steps));
+  const Steps& known = *scope_at(s, s.top).steps;
+  const std::vector<bool> later = later_steps(known, index);
+  for (const Step& step : added) {
+    for (const std::size_t before : step.after) {
+      if (before >= known.size() || !later[before]) continue;
+      return fail(Code::step_failed, "the added step '{}' needs '{}', which runs after '{}'", step.id,
+                  known[before].id, known[index].id);
+    }
+  }
   return {};
 }
 

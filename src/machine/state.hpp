@@ -189,6 +189,13 @@ struct Saving {
   std::deque<Deferred> deferred = {};
 };
 
+/// A signal that no step waited for yet.
+struct EarlySignal {
+  std::string name = {};
+  Json payload = {};
+  Timestamp sent = {};
+};
+
 struct State {
   std::shared_ptr<const Definition> definition = {};
 
@@ -205,7 +212,7 @@ struct State {
   std::uint32_t rollbacks = 0;
   std::set<std::string> taken = {};                                 // messages whose effect is in this state
   std::unordered_map<std::string, std::uint32_t> starts_used = {};  // by path, of attempts before a rollback
-  std::deque<std::pair<std::string, Json>> signals = {};
+  std::deque<EarlySignal> signals = {};
   std::vector<AddedSteps> added = {};
   Json outputs = {};
   Json budget = {};

@@ -163,6 +163,8 @@ void begin_child(Turn& t, Node& node);
 void begin_gate(Turn& t, Node& node);
 void decide(Turn& t, const fact::MessageArrived& m);
 void begin_sleep(Turn& t, Node& node);
+/// Returns whether the step waits, and its deadline had passed at this time.
+[[nodiscard]] bool is_late(const Node& node, Timestamp sent);
 void begin_listening(Turn& t, Node& node);
 /// The time of a sleep, gate or signal is over.
 void wait_over(Turn& t, Node& node);

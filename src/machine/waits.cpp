@@ -106,11 +106,16 @@ void begin_sleep(Turn& t, Node& node) {
   wait_until(t, node, TimerKind::sleep, node.record.due);
 }
 
+bool is_late(const Node& node, Timestamp sent) {
+  const bool limited = node.record.status == StepStatus::waiting && node.record.due.us != 0;
+  return limited && sent > node.record.due;
+}
+
 void begin_listening(Turn& t, Node& node) {
   const auto& wait = std::get<WaitFor>(node.step->work);
-  const auto early = std::ranges::find(t.s.signals, wait.signal, &std::pair<std::string, Json>::first);
-  if (early != t.s.signals.end()) {
-    Json payload = early->second;
+  const auto early = std::ranges::find(t.s.signals, wait.signal, &EarlySignal::name);
+  if (early != t.s.signals.end() && !is_late(node, early->sent)) {
+    Json payload = early->payload;
     record(t, recorded::SignalConsumed{.path = node.path, .signal = wait.signal});
     announce_consumed_signal(t, node, wait.signal);
     return complete(t, node, std::move(payload));

@@ -7,6 +7,7 @@
 #include "base/hash.hpp"
 #include "language/text_template.hpp"
 #include "text/suggest.hpp"
+#include "workflow/result_text.hpp"
 
 namespace pawl {
 namespace {
@@ -278,13 +279,17 @@ Step StepsParser::step(const StepEntry& entry, const std::string& id, const View
   step.retry = inherited_.retry;
   if (entry.node == nullptr) {
     step.definition_hash = to_hex(sha256("barrier ", id));
+    step.result_hash = step.definition_hash;
     return step;
   }
   if (entry.use) {
     step.definition_hash =
         to_hex(sha256("template ", canonical_text(*entry.use->step), canonical_text(*entry.use->definition)));
+    step.result_hash = to_hex(
+        sha256("result of template ", text_for_result(*entry.use->step), canonical_text(*entry.use->definition)));
   } else {
     step.definition_hash = to_hex(sha256(canonical_text(*entry.node), view.inputs_text));
+    step.result_hash = to_hex(sha256("result ", text_for_result(*entry.node), view.inputs_text));
   }
   const Fields fields(*entry.node, language::kStep, fmt::format("step '{}'", id), reader_.faults());
   const auto kind_key = kind(fields);
