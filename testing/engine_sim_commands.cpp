@@ -295,10 +295,19 @@ void World::make_durable(SimRun& run, const SaveBatch& batch) {
   run.points.push_back({run.durable, run.journal.size()});
 }
 
+void World::forget_done(SimRun& run, const std::string& prefix) {
+  std::erase_if(run.done, [&](const auto& entry) { return entry.first.starts_with(prefix); });
+}
+
 void World::note_durable(SimRun& run, const Record& record, std::uint64_t number) {
   if (const auto* settled = std::get_if<recorded::StepSettled>(&record.fact)) {
     if (settled->status == StepStatus::completed && settled->start > 0) run.done[settled->path] = number;
+    // What ran because of a failure may run again after the next one.
+    if (settled->status == StepStatus::failed) forget_done(run, settled->path + ".on_failure.");
   }
+  if (const auto* ended = std::get_if<recorded::RunEnded>(&record.fact);
+      ended != nullptr && ended->status == RunStatus::failed)
+    forget_done(run, "on_failure.");
   if (const auto* decided = std::get_if<recorded::Decided>(&record.fact)) {
     if (!run.decisions.insert(decided->path + " " + decided->binding).second)
       return violate(fmt::format("a second decision on {} counts", decided->path));

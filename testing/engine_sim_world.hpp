@@ -98,6 +98,7 @@ class World {
   void stop(SimRun& run, const machine::command::StopAttempt& c);
   void end_process(SimRun& run, machine::NodeId node, std::uint32_t start, int exit_code);
   void save(SimRun& run, const machine::SaveBatch& batch);
+  static void forget_done(SimRun& run, const std::string& prefix);
   void make_durable(SimRun& run, const machine::SaveBatch& batch);
   void note_durable(SimRun& run, const machine::Record& record, std::uint64_t number);
   void load(SimRun& run, const machine::command::LoadOutput& c);

@@ -181,6 +181,9 @@ Result<void> take_continuation(RunState& state, const Json& value) {
   }
   if (value.contains("cancelled")) state.cancelled = text_at(value, "cancelled");
   state.finally_number = static_cast<std::uint32_t>(number_at(value, "finally"));
+  for (const Json& gate : value.value("reached_gates", Json::array())) {
+    if (gate.is_string()) state.reached_gates.push_back(gate.get<std::string>());
+  }
   state.worked_since_finally = value_at(value, "worked_since_finally") == Json(true);
   state.driven_us = static_cast<std::int64_t>(number_at(value, "driven_us"));
   state.last_at = time_at(value, "last_at");
@@ -364,6 +367,7 @@ Json RunState::to_json() const {
   if (!phases.empty()) out["phases"] = phases;
   if (cancelled) out["cancelled"] = *cancelled;
   put(out, "finally", finally_number);
+  if (!reached_gates.empty()) out["reached_gates"] = reached_gates;
   if (worked_since_finally) out["worked_since_finally"] = true;
   if (driven_us > 0) out["driven_us"] = driven_us;
   put(out, "last_at", last_at);

@@ -169,6 +169,7 @@ struct RunState {
   std::set<std::string> phases;                 // stages and layers that are completed
   std::optional<std::string> cancelled;         // why the run must end as cancelled
   std::uint32_t finally_number = 0;             // of the last `finally`
+  std::vector<std::string> reached_gates = {};  // that a changed workflow must ask again
   bool worked_since_finally = false;
   std::int64_t driven_us = 0;  // how long processes drove the run
   Timestamp last_at;           // of the newest record

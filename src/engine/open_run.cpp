@@ -294,7 +294,11 @@ std::vector<std::string> apply_changes(RunState& state, const Workflow& workflow
         (step != nullptr && has_definition(*step, record.definition));
     const bool decided = !record.binding.empty();
     if (record.status == StepStatus::completed && (decided || !same)) dropped.push_back(path);
-    if (!decided) kept.emplace_back(path, std::move(record));
+    if (!decided) {
+      kept.emplace_back(path, std::move(record));
+    } else if (std::ranges::find(state.reached_gates, path) == state.reached_gates.end()) {
+      state.reached_gates.push_back(path);
+    }
   }
   state.steps = std::move(kept);
   return dropped;

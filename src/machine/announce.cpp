@@ -269,7 +269,8 @@ void announce_cancel_request(Turn& t, const fact::MessageArrived& message) {
 void announce_hold(Turn& t) {
   const Json data = {{"why", t.s.hold_why}};
   if (t.s.hold == Hold::cancel) tell_lasting(t, event_type::kCancelling, nullptr, data);
-  if (t.s.hold == Hold::interrupt) tell_lasting(t, event_type::kInterrupting, nullptr, data);
+  if (t.s.hold == Hold::interrupt || t.s.hold == Hold::timeout)
+    tell_lasting(t, event_type::kInterrupting, nullptr, data);
 }
 
 void announce_ended_run(Turn& t) {

@@ -68,12 +68,16 @@ void reopen_items(Node& node) {
   progress.trips = 0;
 }
 
-/// What a failed or cancelled step has completed stays completed.
-void open_again(Node& node) {
+/// What a failed or cancelled step has completed stays completed. After another failure, its `on_failure` steps run
+/// again.
+void open_again(State& s, Node& node) {
   StepRecord& record = node.record;
   if (record.status == StepStatus::failed) {
     record.aside = Aside::none;
     if (record.map) reopen_items(node);
+    for (const ScopeKind kind : {ScopeKind::on_failure, ScopeKind::low_confidence}) {
+      if (const Scope* aside = find_scope(s, node, kind, 0)) forget_scope(s, aside->id);
+    }
   }
   record.status = StepStatus::pending;
   record.error.clear();
@@ -90,7 +94,7 @@ void reopen(State& s, Node& node, bool automatic) {
   const bool failed = record.status == StepStatus::failed;
   if (failed && stays_failed(node, automatic)) return;
   touch(s, node);
-  if (failed || record.status == StepStatus::cancelled) open_again(node);
+  if (failed || record.status == StepStatus::cancelled) open_again(s, node);
   const bool tries = has_attempts(*node.step) || std::holds_alternative<Approve>(node.step->work);
   if (failed && tries && !automatic) record.spent = 0;
   if (record.status == StepStatus::waiting && record.reason == StepReason::breakpoint) {
@@ -128,6 +132,15 @@ void reset_dependents(State& s, const Node& node) {
   }
 }
 
+/// After another failure of the run, its `on_failure` steps run again.
+void forget_run_failure(State& s) {
+  ScopeId found = ScopeId::none;
+  for (const auto& [id, scope] : s.scopes) {
+    if (scope.kind == ScopeKind::run_failure) found = id;
+  }
+  if (found != ScopeId::none) forget_scope(s, found);
+}
+
 // Facts about the run.
 
 void apply_to_run(State& s, const RunBegan&) { s.status = RunStatus::running; }
@@ -139,6 +152,7 @@ void apply_to_run(State& s, const RunResumed& r) {
   const bool recovers = s.status == RunStatus::running || s.status == RunStatus::failed;
   if (!r.automatic) s.automatic_resumes = 0;
   if (r.automatic && recovers) ++s.automatic_resumes;
+  if (s.status == RunStatus::failed && !r.automatic) forget_run_failure(s);
   s.status = RunStatus::running;
   s.error.clear();
   s.changes_accepted = r.changes_accepted;
@@ -257,6 +271,7 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
   }
   if (is_settled(node)) return;
   begin(s, node, at);
+  s.reached_gates.erase(node.path);
   StepRecord& record = node.record;
   record.decisions = 0;
   if (r.start > 0) {
@@ -452,7 +467,7 @@ void apply(State& s, const Record& record) {
 
 void retry_container(State& s, Node& node) {
   touch(s, node);
-  open_again(node);
+  open_again(s, node);
 }
 
 State replay(std::shared_ptr<const Definition> definition, std::span<const Record> records) {

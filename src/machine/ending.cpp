@@ -124,13 +124,14 @@ void conclude(Turn& t) {
   const Scope& top = scope_at(s, s.top);
   const bool finally_failed = s.finally != ScopeId::none && scope_at(s, s.finally).failed;
   const bool cancelled = s.hold == Hold::cancel;
-  if (!cancelled && !top.failed && !finally_failed) {
+  if (s.hold == Hold::none && !top.failed && !finally_failed) {
     for (const auto& [name, value] : s.workflow().outputs) {
       if (!outputs_ready(t, top, value.references(), nullptr)) return;
     }
   }
   if (!inbox_is(t, State::Inbox::sealed)) return;
   if (cancelled) return end_run(t, Ending::cancelled, RunStatus::cancelled, s.hold_why);
+  if (s.hold == Hold::timeout) return end_run(t, Ending::failed, RunStatus::failed, s.hold_why);
   if (top.failed) return end_run(t, Ending::failed, RunStatus::failed, top.error);
   if (finally_failed) return end_run(t, Ending::failed, RunStatus::failed, scope_at(s, s.finally).error);
   Result<Json> outputs = outputs_of(s);
@@ -140,8 +141,8 @@ void conclude(Turn& t) {
 
 void next_phase(Turn& t) {
   State& s = t.s;
-  const bool failed = scope_at(s, s.top).failed;
-  if (failed && s.hold == Hold::none && s.workflow().on_failure != nullptr && !s.run_failure_ended) {
+  const bool failed = (scope_at(s, s.top).failed && s.hold == Hold::none) || s.hold == Hold::timeout;
+  if (failed && s.workflow().on_failure != nullptr && !s.run_failure_ended) {
     if (s.run_failure != ScopeId::none) return;
     Scope& scope = open_scope(s, nullptr, ScopeKind::run_failure, 0);
     s.run_failure = scope.id;
@@ -162,7 +163,7 @@ void run_scope_ended(Turn& t, Scope& scope) {
     case ScopeKind::run_failure: t.s.run_failure_ended = true; break;
     default: t.s.finally_ended = true; break;
   }
-  if (t.s.hold == Hold::none || t.s.hold == Hold::cancel) next_phase(t);
+  if (t.s.hold == Hold::none || is_ending(t.s.hold)) next_phase(t);
 }
 
 void start_run(Turn& t) {
@@ -234,16 +235,17 @@ void hold_run(Turn& t, Hold hold, std::string why) {
       t.out.push_back(command::Finish{Ending::machine_trouble, s.status, std::move(why), false});
     return;
   }
-  const bool stronger = s.hold == Hold::none || (s.hold == Hold::cancel && hold != Hold::cancel);
+  const bool stronger = s.hold == Hold::none || (is_ending(s.hold) && !is_ending(hold)) ||
+                        (s.hold == Hold::timeout && hold == Hold::cancel);
   if (!stronger) return;
   s.hold = hold;
   s.hold_why = std::move(why);
   announce_hold(t);
   const Stop stop = hold == Hold::cancel ? Stop::cancel : Stop::interrupt;
   stop_scope(t, scope_at(s, s.top), stop);
-  if (s.run_failure != ScopeId::none) stop_scope(t, scope_at(s, s.run_failure), stop);
-  if (s.finally != ScopeId::none && hold != Hold::cancel) stop_scope(t, scope_at(s, s.finally), stop);
-  if (hold != Hold::cancel) s.loading.clear();
+  if (s.run_failure != ScopeId::none && hold != Hold::timeout) stop_scope(t, scope_at(s, s.run_failure), stop);
+  if (s.finally != ScopeId::none && !is_ending(hold)) stop_scope(t, scope_at(s, s.finally), stop);
+  if (!is_ending(hold)) s.loading.clear();
 }
 
 bool is_paused(const State& s) {
@@ -258,12 +260,12 @@ void check_run(Turn& t) {
     if (under_way(s) > 0) return;
     if (s.hold == Hold::machine) return end_run(t, Ending::machine_trouble, RunStatus::interrupted, s.hold_why);
     if (s.hold == Hold::refused) return end_run(t, Ending::refused, RunStatus::interrupted, s.hold_why);
-    if (s.timed_out) return end_run(t, Ending::failed, RunStatus::failed, s.hold_why);
     return end_run(t, Ending::interrupted, RunStatus::interrupted, s.hold_why);
   }
   pause_children(t);
   const bool finally_runs = s.finally != ScopeId::none && !s.finally_ended;
-  if (s.hold == Hold::cancel && !finally_runs) {
+  const bool failure_runs = s.hold == Hold::timeout && s.run_failure != ScopeId::none && !s.run_failure_ended;
+  if (is_ending(s.hold) && !finally_runs && !failure_runs) {
     if (under_way(s) == 0) next_phase(t);
     return;
   }

@@ -96,9 +96,8 @@ void handle(Turn& t, const fact::TimerDue& f) {
     case TimerKind::save_retry: return retry_save(t);
     case TimerKind::save_soon: t.s.saving.soon = TimerId::none; return;
     case TimerKind::workflow_timeout:
-      if (t.s.hold != Hold::none || t.s.finishing) return;
-      t.s.timed_out = true;
-      return hold_run(t, Hold::interrupt,
+      if (t.s.hold != Hold::none || t.s.finishing || t.s.top_ended) return;
+      return hold_run(t, Hold::timeout,
                       fmt::format("the workflow timed out after {}", duration_text(*t.s.workflow().timeout)));
     default: break;
   }

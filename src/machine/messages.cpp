@@ -25,7 +25,7 @@ void decide(Turn& t, const fact::MessageArrived& m) {
   Node* node = find_node(t.s, m.path);
   const bool waits = node != nullptr && node->record.status == StepStatus::waiting &&
                      std::holds_alternative<Approve>(node->step->work);
-  const bool ends = t.s.hold == Hold::cancel || t.s.inbox == State::Inbox::sealing || t.s.inbox == State::Inbox::sealed;
+  const bool ends = is_ending(t.s.hold) || t.s.inbox == State::Inbox::sealing || t.s.inbox == State::Inbox::sealed;
   if (waits && node->activity != Activity::asking && !ends) {
     if (t.s.hold != Hold::none) return;
     auto& early = t.s.early_decisions[node->id];

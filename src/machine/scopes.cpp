@@ -61,6 +61,15 @@ std::optional<std::string> reason_to_skip(Turn& t, const Scope& scope, const Nod
   return std::nullopt;
 }
 
+/// Returns a gate that must be asked again, if it is this step or inside it.
+const std::string* reached_gate_in(const State& s, const Node& node) {
+  for (const std::string& gate : s.reached_gates) {
+    if (!gate.starts_with(node.path)) continue;
+    if (gate.size() == node.path.size() || gate[node.path.size()] == '.' || gate[node.path.size()] == '[') return &gate;
+  }
+  return nullptr;
+}
+
 /// Gives the node a step with the values of its computed settings. Fails the step and returns false if one is invalid.
 bool compute_settings(Turn& t, Node& node) {
   if (node.own != nullptr || (node.step->computed.empty() && node.step->retry.computed.empty())) return true;
@@ -149,7 +158,8 @@ bool may_start(const Turn& t, const Scope& scope) {
   const State& s = t.s;
   if (s.finishing || scope.stopping || is_held_up(s)) return false;
   if (s.saving.failures > 0 && !s.saving.memory_only) return false;
-  if (is_within(s, scope, ScopeKind::finally)) return s.hold == Hold::none || s.hold == Hold::cancel;
+  if (is_within(s, scope, ScopeKind::finally)) return s.hold == Hold::none || is_ending(s.hold);
+  if (s.hold == Hold::timeout && is_within(s, scope, ScopeKind::run_failure)) return true;
   return s.hold == Hold::none && s.breakpoint_after.empty() && !s.pause_requested && !over_budget(s);
 }
 
@@ -229,6 +239,10 @@ void consider(Turn& t, Node& node) {
   node.active = true;
   ++scope.active;
   if (!error.empty()) return fail_step(t, node, error, false);
+  if (const std::string* gate = reached_gate_in(t.s, node))
+    return hold_run(t, Hold::refused,
+                    fmt::format("the changed workflow skips the approval step '{}', which this run has reached: {}",
+                                *gate, *skip));
   settle(t, node, {.status = StepStatus::skipped, .reason = StepReason::skipped, .detail = *skip});
 }
 

@@ -82,6 +82,7 @@ void take_head(State& s, const RunState& from) {
   s.cancel_requested = from.cancelled.has_value() || from.status == RunStatus::cancelled;
   s.cancel_why = from.cancelled.value_or("");
   s.finally_number = from.finally_number;
+  s.reached_gates.insert(from.reached_gates.begin(), from.reached_gates.end());
   s.worked_since_finally = from.worked_since_finally;
   s.phases = from.phases;
   s.driven_us = from.driven_us;
@@ -232,6 +233,7 @@ RunState head_of(const State& s, const RunState& base) {
   out.cancelled.reset();
   if (s.cancel_requested) out.cancelled = s.cancel_why;
   out.finally_number = s.finally_number;
+  out.reached_gates.assign(s.reached_gates.begin(), s.reached_gates.end());
   out.worked_since_finally = s.worked_since_finally;
   out.phases = s.phases;
   out.driven_us = s.driven_us;

@@ -235,9 +235,11 @@ void recount(State& s, Scope& scope) {
 
 void forget_scope(State& s, ScopeId id) {
   for_each_node(s, id, [&](const Node& node) {
-    if (node.record.starts == 0) return;
+    // An answer to a gate must not count for the next one at its place.
+    const bool gate = std::holds_alternative<Approve>(node.step->work) && node.record.status != StepStatus::pending;
+    if (node.record.starts == 0 && !gate) return;
     std::uint32_t& used = s.starts_used[node.path];
-    used = std::max(used, node.record.starts);
+    used = gate ? used + 1 : std::max(used, node.record.starts);
   });
   drop_scope(s, id);
 }

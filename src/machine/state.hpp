@@ -157,9 +157,13 @@ enum class Hold : std::uint8_t {
   none,
   interrupt,
   cancel,
+  timeout,  // of the workflow: a failure
   machine,  // trouble of the machine or of the storage lasts too long
   refused,  // it must not continue
 };
+
+/// Returns whether only what runs at the end of every run still runs.
+[[nodiscard]] constexpr bool is_ending(Hold hold) { return hold == Hold::cancel || hold == Hold::timeout; }
 
 struct TimerUse {
   TimerKind kind = TimerKind::backoff;
@@ -220,6 +224,7 @@ struct State {
   bool cancel_requested = false;
   std::string cancel_why = {};
   std::uint32_t finally_number = 0;
+  std::set<std::string> reached_gates = {};  // paths of gates that a changed workflow must ask again
   bool worked_since_finally = false;
   std::set<std::string> phases = {};  // stages and layers that are completed
   std::int64_t driven_us = 0;
@@ -240,7 +245,6 @@ struct State {
   Hold hold = Hold::none;
   std::string hold_why = {};
   std::string machine_error = {};
-  bool timed_out = false;
   std::set<NodeId> postponed_gates = {};  // that are asked for, but get no answer in this execution
   bool pause_requested = false;
   std::string breakpoint_after = {};

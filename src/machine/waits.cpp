@@ -60,6 +60,7 @@ Result<std::string> gate_binding(const State& s, const Node& node, std::string& 
                 {"vars", s.definition->vars},
                 {"workflow", s.workflow().hash}};
   if (s.rollbacks > 0) shown["rollbacks"] = s.rollbacks;  // a decision counts once
+  if (const auto used = s.starts_used.find(node.path); used != s.starts_used.end()) shown["before"] = used->second;
   if (node.record.attempts > 0) shown["attempt"] = node.record.attempts + 1;
   return "sha256:" + to_hex(sha256(compact(shown)));
 }
