@@ -331,7 +331,7 @@ bool RunRecorder::settle_doubt() {
 void RunRecorder::begin(bool light) {
   light_ = light;
   saving_ = true;
-  if (!light) return saver_->begin(draft_);
+  if (!light) return begin(draft_);
   // Saves the last state again, so that the save needs little more space than its events.
   SaveDraft draft;
   draft.is_change = true;
@@ -339,7 +339,19 @@ void RunRecorder::begin(bool light) {
   draft.request.kind = Kind::manual;
   draft.request.status = Status::active;
   draft.request.expected_parent = latest_;
-  saver_->begin(std::move(draft));
+  begin(draft);
+}
+
+/// Without anything to wait for, another thread would only cost two wake-ups.
+void RunRecorder::begin(const SaveDraft& draft) {
+  const machine::State& state = context_.state;
+  const bool alone = state.count(machine::Activity::running) + state.count(machine::Activity::stopping) +
+                         state.count(machine::Activity::child_running) + state.count(machine::Activity::child_stopping) ==
+                     0;
+  if (!alone) return saver_->begin(draft);
+  context_.loop.post([this, alive = context_.alive, result = saver_->save(draft)]() mutable {
+    if (*alive) saved(std::move(result));
+  });
 }
 
 void RunRecorder::tell_durable(bool light) {

@@ -64,6 +64,7 @@ class RunRecorder {
   [[nodiscard]] SaveDraft draft_of(const machine::SaveBatch& batch);
   [[nodiscard]] bool warns_of_size();
   void begin(bool light);
+  void begin(const SaveDraft& draft);
   void saved(Result<Saved> result);
   void failed(Error error);
   [[nodiscard]] Result<void> open_again();

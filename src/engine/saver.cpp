@@ -5,7 +5,7 @@
 namespace pawl {
 
 Saver::Saver(RunWriter& writer, std::uint64_t state_bytes_max, Done done)
-    : writer_(writer), state_bytes_max_(state_bytes_max), done_(std::move(done)), thread_([this] { run(); }) {}
+    : writer_(writer), state_bytes_max_(state_bytes_max), done_(std::move(done)) {}
 
 Saver::~Saver() {
   {
@@ -13,7 +13,7 @@ Saver::~Saver() {
     stopping_ = true;
   }
   wake_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Saver::begin(SaveDraft draft) {
@@ -21,13 +21,15 @@ void Saver::begin(SaveDraft draft) {
     const Lock lock(mutex_);
     next_ = std::move(draft);
   }
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   wake_.notify_one();
 }
 
-Result<Saved> Saver::save(SaveDraft& draft) {
+Result<Saved> Saver::save(const SaveDraft& draft) {
   if (!draft.is_change) {
-    draft.request.body = draft.state;
-    return checked_save(writer_, draft.request, state_bytes_max_);
+    SaveRequest request = draft.request;
+    request.body = draft.state;
+    return checked_save(writer_, request, state_bytes_max_);
   }
   std::vector<Splice> splices;
   for (const TextChange& change : draft.changes) splices.push_back({change.offset, change.removed, change.inserted});
@@ -39,7 +41,7 @@ void Saver::run() {
   while (true) {
     while (!next_ && !stopping_) wake_.wait(lock);
     if (!next_) return;
-    SaveDraft draft = std::move(*next_);
+    const SaveDraft draft = std::move(*next_);
     next_.reset();
     lock.unlock();
     done_(save(draft));

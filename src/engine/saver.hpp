@@ -1,5 +1,5 @@
-// Runs the saves of an execution one at a time on a separate thread. Steps continue during a save, and changes made
-// meanwhile share the next one.
+// Runs the saves of an execution one at a time, on a thread of its own while steps run: they continue during a save,
+// and changes made meanwhile share the next one.
 #pragma once
 
 #include <functional>
@@ -32,12 +32,13 @@ class Saver {
   /// Finishes the save in progress.
   ~Saver();
 
-  /// Must be called only after `done` of the previous save.
+  /// Must be called only after `done` of the previous save. Starts the thread if there is none yet.
   void begin(SaveDraft draft);
+  /// The same on the thread of the caller, who gets the result instead of `done`.
+  [[nodiscard]] Result<Saved> save(const SaveDraft& draft);
 
  private:
   void run();
-  [[nodiscard]] Result<Saved> save(SaveDraft& draft);
 
   RunWriter& writer_;
   const std::uint64_t state_bytes_max_;

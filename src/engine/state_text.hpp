@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -40,17 +39,27 @@ class StateText {
  private:
   struct Entry {
     std::string path;
-    std::string text = {};                 // "path":record; empty: it is new
+    std::string text = {};                 // "path":record; empty: it is new, or was removed
     std::optional<std::string> next = {};  // what replaces it
     bool removed = false;
+    bool touched = false;  // by this update
   };
   void note(const Step& step);
-  [[nodiscard]] std::vector<TextChange> changes_of_entries();
+  [[nodiscard]] bool removes_first() const;
+  [[nodiscard]] std::vector<TextChange> changes_of_entries() const;
   void settle_entries();
+  void compact_entries();
+  void set_size(std::size_t index, std::uint64_t size);
+  /// Returns where the text of an entry begins, after its comma.
+  [[nodiscard]] std::uint64_t offset_of(std::size_t index) const;
 
   std::string head_;  // with the beginning of "steps"
-  std::vector<std::unique_ptr<Entry>> entries_;
-  std::unordered_map<std::string, Entry*> by_path_;
+  std::vector<Entry> entries_;
+  std::unordered_map<std::string, std::size_t> by_path_;
+  std::vector<std::size_t> touched_;   // indices
+  std::vector<std::uint64_t> sums_;    // a Fenwick tree of the sizes of entries, each with a comma
+  std::vector<std::uint64_t> sizes_;   // the sizes that it contains
+  std::size_t removed_ = 0;            // number of entries that were removed
   std::uint64_t size_ = 0;
 };
 
