@@ -61,6 +61,7 @@ std::unique_ptr<OpenPrompt> TerminalPrompts::open(const Gate& gate, std::functio
 void TerminalPrompts::show_first() {
   shown_ = open_.front();
   if (screen_.hold) screen_.hold();
+  terminal_->discard_typed();
   terminal_->write(fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(shown_->gate.step),
                                printable(shown_->gate.prompt)));
   changed_.notify_all();

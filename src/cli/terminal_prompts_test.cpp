@@ -25,6 +25,10 @@ class ScriptedTerminal final : public Terminal {
     lines_.clear();
     changed_.notify_all();
   }
+  void discard_typed() override {
+    const Lock lock(mutex_);
+    lines_.clear();
+  }
   void write(std::string_view text) override {
     const Lock lock(mutex_);
     screen_ += text;

@@ -341,6 +341,7 @@ Json RunState::to_json() const {
   put(out, "origin", origin);
   if (!parent_run.empty()) {
     out["parent"] = {{"run", parent_run}, {"step", parent_step}};
+    if (depth > 0) out["parent"]["depth"] = depth;
     put(out["parent"], "key", parent_key);
   }
   if (usage != Usage{}) out["usage"] = usage_json(usage);
@@ -396,6 +397,7 @@ Result<RunState> RunState::from_json(const Json& value) {
   state.origin = text_at(value, "origin");
   if (const Json parent = value_at(value, "parent"); parent.is_object()) {
     state.parent_run = text_at(parent, "run");
+    state.depth = number_at(parent, "depth");
     state.parent_step = text_at(parent, "step");
     state.parent_key = text_at(parent, "key");
   }

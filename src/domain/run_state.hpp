@@ -142,6 +142,7 @@ struct RunState {
   std::string error;       // of a failed run
   std::string origin;      // of a run that was not executed since a fork or a rollback: which one, for people
   std::string parent_run;  // of a child workflow
+  std::uint64_t depth = 0;  // number of runs around it
   std::string parent_step;
   std::string parent_key;  // identifies it among the children of the step; empty in older ones
   std::vector<std::pair<std::string, StepRecord>> steps;  // by path, in the order in which they started

@@ -9,12 +9,23 @@
 namespace pawl {
 namespace {
 
-constexpr std::ptrdiff_t kChildDepthMax = 32;
+constexpr std::uint64_t kChildDepthMax = 32;
 
 machine::fact::Party party_of(const Error& error) {
   const bool machine =
       error.code == Code::run_busy || error.code == Code::recovery_in_progress || fault_of(error) == Fault::machine;
   return machine ? machine::fact::Party::machine : machine::fact::Party::work;
+}
+
+bool must_not_continue(Code code) {
+  return code == Code::workflow_changed || code == Code::items_changed || code == Code::gate_in_the_way;
+}
+
+/// Returns the number of runs around this one. Older programs did not record it, but the names of children had one dot
+/// more than those of their parents.
+std::uint64_t depth_of(const RunContext& context) {
+  const auto dots = static_cast<std::uint64_t>(std::ranges::count(context.id.text(), '.'));
+  return std::max<std::uint64_t>(context.base.depth, context.base.parent_run.empty() ? 0 : std::min(dots, kChildDepthMax));
 }
 
 }  // namespace
@@ -27,9 +38,11 @@ void ChildRuns::start(const machine::command::StartChild& command) {
     context_.feed(
         machine::fact::ChildNotOpened{.node = command.node,
                                       .party = party_of(error),
-                                      .error = error.message + (error.hint.empty() ? "" : "; " + error.hint)});
+                                      .error = error.message + (error.hint.empty() ? "" : "; " + error.hint),
+                                      .refused = must_not_continue(error.code)});
   };
-  if (std::ranges::count(context_.id.text(), '.') > kChildDepthMax)
+  const std::uint64_t depth = depth_of(context_) + 1;
+  if (depth > kChildDepthMax)
     return refuse(Error{Code::step_failed,
                         fmt::format("child workflows are nested more than {} levels deep", kChildDepthMax),
                         {},
@@ -41,7 +54,8 @@ void ChildRuns::start(const machine::command::StartChild& command) {
                    .parent_step = command.path,
                    .key = command.key,
                    .child_run = command.run,
-                   .rollbacks = context_.state.rollbacks};
+                   .rollbacks = context_.state.rollbacks,
+                   .depth = depth};
   Result<OpenedChild> opened = open_child(context_.services, of, file, command.with);
   if (!opened) return refuse(opened.error());
   Child& child = children_[command.node];
@@ -85,6 +99,8 @@ void ChildRuns::ended(machine::NodeId node) {
   fact.paused = child.paused();
   fact.trouble = child.trouble().has_value();
   if (fact.trouble) fact.error = child.trouble()->message;
+  fact.refused = child.finish() && child.finish()->ending == machine::Ending::refused;
+  if (fact.refused) fact.error = child.finish()->error;
   fact.outputs = state.outputs;
   fact.usage = state.usage;
   if (state.status == RunStatus::waiting) found->second.gates = child.gates();

@@ -64,6 +64,7 @@ Result<OpenedChild> open_child(const ExecutionServices& services, const ChildOf&
     run.parent_run = of.parent_run;
     run.parent_step = of.parent_step;
     run.parent_key = of.key;
+    run.depth = of.depth;
     PAWL_TRY_ASSIGN(OpenedRun opened, open_new(services, run));
     return OpenedChild{.id = id.text(), .finished = {}, .run = std::make_unique<OpenedRun>(std::move(opened))};
   }

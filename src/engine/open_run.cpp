@@ -143,6 +143,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   PAWL_TRY_ASSIGN(const std::string folder, working_folder(services.files, workflow, vars));
   if (!services.files.is_folder(folder))
     return fail(Error{Code::folder_changed, "the working directory does not exist", folder, {}, 0});
+  for (const std::string& handler : handlers_of(workflow)) PAWL_TRY(services.handlers.get(handler));
   PAWL_TRY_ASSIGN(const RunOptions options, options_of(workflow, run.session));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, services.store.open_run(run.id, options));
   if (writer->info().latest)
@@ -157,6 +158,7 @@ Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run)
   state.parent_run = run.parent_run;
   state.parent_step = run.parent_step;
   state.parent_key = run.parent_key;
+  state.depth = run.depth;
   PAWL_TRY_ASSIGN(std::string logs, services.store.local_folder(run.id));
   OpenedRun opened{.id = run.id,
                    .workflow = run.workflow,

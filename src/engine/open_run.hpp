@@ -15,6 +15,7 @@ struct NewRun {
   std::string parent_run = {};
   std::string parent_step = {};
   std::string parent_key = {};  // identifies the child among those of the step
+  std::uint64_t depth = 0;      // number of runs around it
 };
 
 /// Returns values for all declared variables. Fails with invalid_variable if one is missing or not declared.
@@ -73,6 +74,7 @@ struct ChildOf {
   std::string key;              // distinguishes the children that one step begins, see machine/children.cpp
   std::string child_run;        // its recorded ID; empty: not known
   std::uint32_t rollbacks = 0;  // of the parent
+  std::uint64_t depth = 0;      // number of runs around it
 };
 /// A child run: one that has finished, or one that is open for execution.
 struct OpenedChild {

@@ -135,6 +135,17 @@ Result<void> execute_run(ExecutionServices& services, OpenedRun run, const Sessi
   return ended(executor);
 }
 
+/// Why a run must not continue, and what can be done.
+static Error refusal_error(const machine::command::Finish& finish, const std::string& run) {
+  const Subject subject{.run = run};
+  switch (finish.refusal) {
+    case machine::Refusal::gate:
+      return {Code::gate_in_the_way, finish.error, {}, "restore the condition, or start a new run", 0};
+    case machine::Refusal::child: return {Code::workflow_changed, finish.error, {}, {}, 0, Advice::accept_changes, subject};
+    default: return {Code::items_changed, finish.error, {}, {}, 0, Advice::accept_changes, subject};
+  }
+}
+
 Result<void> how_it_ended(const Executor& executor) {
   const RunState state = executor.state();
   const std::string run = executor.id().text();
@@ -145,8 +156,7 @@ Result<void> how_it_ended(const Executor& executor) {
     return fail(error);
   }
   if (executor.finish() && executor.finish()->ending == machine::Ending::refused)
-    return fail(
-        Error{Code::items_changed, executor.finish()->error, {}, "restore the old items, or start a new run", 0});
+    return fail(refusal_error(*executor.finish(), run));
   switch (state.status) {
     case RunStatus::completed: return {};
     case RunStatus::failed:

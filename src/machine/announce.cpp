@@ -270,7 +270,7 @@ void announce_hold(Turn& t) {
   const Json data = {{"why", t.s.hold_why}};
   if (t.s.hold == Hold::cancel) tell_lasting(t, event_type::kCancelling, nullptr, data);
   if (t.s.hold == Hold::interrupt || t.s.hold == Hold::timeout)
-    tell_lasting(t, event_type::kInterrupting, nullptr, data);
+    tell(t, event_type::kInterrupting, nullptr, data);  // at once: nothing may be saved before the steps have stopped
 }
 
 void announce_ended_run(Turn& t) {

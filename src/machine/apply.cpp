@@ -224,6 +224,7 @@ void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
   node.record.exit_code = r.exit_code;
   node.record.retryable = r.retryable;
 }
+void apply_to(State&, Node& node, const RetryPlanned& r, Timestamp) { node.record.due = r.due; }
 void apply_to(State& s, Node& node, const AsideBegan& r, Timestamp at) {
   begin(s, node, at);
   node.record.aside = r.aside;
@@ -376,8 +377,9 @@ void apply_to(State& s, Node& node, const ItemEnded& r, Timestamp) {
   s.automatic_resumes = 0;
   if (Scope* scope = find_scope(s, node, ScopeKind::item, r.index)) drop_scope(s, scope->id);
 }
-void apply_to(State&, Node& node, const CircuitOpened&, Timestamp) {
+void apply_to(State&, Node& node, const CircuitOpened& r, Timestamp) {
   if (node.record.map) ++node.record.map->trips;
+  node.record.due = r.due;
 }
 void apply_to(State& s, Node& node, const ChildBegan& r, Timestamp at) {
   begin(s, node, at);

@@ -125,7 +125,8 @@ void fail_attempt(Turn& t, Node& node, const fact::AttemptEnded& f, std::string 
   if (!delay) return fail_step(t, node, std::move(error), may_retry && !used_up);
   label(t, Kind::error, Reason::step_failed, &node);
   set_activity(t.s, node, Activity::backoff);
-  node.wait_timer = set_timer(t, TimerKind::backoff, node.id, after(t, *delay));
+  record(t, recorded::RetryPlanned{.path = node.path, .due = after(t, *delay)});
+  node.wait_timer = set_timer(t, TimerKind::backoff, node.id, node.record.due);
 }
 
 void interrupt_attempt(Turn& t, Node& node, Stop why, const fact::AttemptEnded& f) {
@@ -192,6 +193,11 @@ void begin_attempts(Turn& t, Node& node) {
   node.machine_failures = 0;
   if (node.own != nullptr && node.record.spent > 0 && node.record.spent >= retry_of(node).attempts.value_or(1))
     return fail_step(t, node, node.record.error.empty() ? "all attempts are used up" : node.record.error, true);
+  if (node.record.due > t.now && node.record.attempts > 0) {
+    set_activity(t.s, node, Activity::backoff);
+    node.wait_timer = set_timer(t, TimerKind::backoff, node.id, node.record.due);
+    return;
+  }
   if (node.step->cache && !node.looked_up) {
     const Result<std::string> key = node.step->cache->key.render(StateNames(t.s, scope_at(t.s, node.scope), &node));
     if (!key) return fail_step(t, node, key.error().message, false);

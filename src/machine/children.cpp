@@ -64,6 +64,10 @@ void handle(Turn& t, const fact::ChildNotOpened& f) {
     return stopped(t, *node);
   }
   if (f.party == fact::Party::machine) return pause_for_machine(t, *node, f.error);
+  if (f.refused) {
+    set_activity(t.s, *node, Activity::idle);
+    return refuse_run(t, Refusal::child, f.error);
+  }
   set_activity(t.s, *node, Activity::idle);
   fail_step(t, *node, f.error, false);
 }
@@ -88,6 +92,7 @@ void handle(Turn& t, const fact::ChildEnded& f) {
   if (stopping) return stopped(t, *node);
   if (f.status == RunStatus::waiting)
     return set_activity(t.s, *node, f.paused ? Activity::child_paused : Activity::child_waiting);
+  if (f.refused) return refuse_run(t, Refusal::child, f.error);
   if (f.status == RunStatus::interrupted && f.trouble) return hold_run(t, Hold::machine, f.error);
   if (f.status == RunStatus::interrupted) return hold_run(t, Hold::interrupt, "a child run was interrupted");
   const std::string error =

@@ -57,6 +57,13 @@ enum class Ending : std::uint8_t {
   refused,          // exit status 4
 };
 
+/// What must not be continued as it is now.
+enum class Refusal : std::uint8_t {
+  items,  // of a map changed
+  gate,   // that was reached would be skipped
+  child,  // refuses to continue
+};
+
 namespace command {
 
 struct StartAttempt {
@@ -183,6 +190,7 @@ struct Finish {
   RunStatus status = RunStatus::completed;
   std::string error = {};
   bool everything_saved = true;
+  Refusal refusal = Refusal::items;  // if it was refused
 };
 
 }  // namespace command

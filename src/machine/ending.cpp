@@ -80,7 +80,7 @@ void end_run(Turn& t, Ending ending, RunStatus status, std::string error, Json o
   const bool told = ending != Ending::interrupted && ending != Ending::machine_trouble;
   if (t.s.workflow().notify && told) when_durable(t, command::Notify{ending});
   const bool saved = !t.s.saving.given_up && !t.s.saving.memory_only;
-  const command::Finish finish{ending, status, std::move(error), saved};
+  const command::Finish finish{ending, status, std::move(error), saved, t.s.refusal};
   if (all_durable(t.s) || t.s.saving.given_up) {
     t.s.finished = true;
     t.out.push_back(finish);
@@ -246,6 +246,11 @@ void hold_run(Turn& t, Hold hold, std::string why) {
   if (s.run_failure != ScopeId::none && hold != Hold::timeout) stop_scope(t, scope_at(s, s.run_failure), stop);
   if (s.finally != ScopeId::none && !is_ending(hold)) stop_scope(t, scope_at(s, s.finally), stop);
   if (!is_ending(hold)) s.loading.clear();
+}
+
+void refuse_run(Turn& t, Refusal refusal, std::string why) {
+  t.s.refusal = refusal;
+  hold_run(t, Hold::refused, std::move(why));
 }
 
 bool is_paused(const State& s) {

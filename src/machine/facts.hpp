@@ -127,6 +127,7 @@ struct ChildNotOpened {
   NodeId node = NodeId::none;
   Party party = Party::work;
   std::string error = {};
+  bool refused = false;  // it must not continue: its workflow changed, for example
 };
 struct ChildReported {
   NodeId node = NodeId::none;
@@ -144,6 +145,7 @@ struct ChildEnded {
   bool rejected = false;
   bool paused = false;   // see is_paused()
   bool trouble = false;  // it was interrupted by trouble of the machine
+  bool refused = false;  // it must not continue
   Json outputs = {};
   Usage usage = {};
 };

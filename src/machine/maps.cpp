@@ -40,6 +40,13 @@ std::optional<std::string> too_many_failed(const Node& node) {
   return std::nullopt;
 }
 
+/// No item starts until the circuit breaker has cooled down, also after a resume.
+void cool_down(Turn& t, Node& node) {
+  node.map->open = true;
+  set_activity(t.s, node, Activity::cooling_down);
+  node.wait_timer = set_timer(t, TimerKind::cool_down, node.id, node.record.due);
+}
+
 void begin_items(Turn& t, Node& node) {
   MapState& map = *node.map;
   announce_map_progress(t, node);
@@ -49,6 +56,7 @@ void begin_items(Turn& t, Node& node) {
     map.stopped = true;
     map.error = *error;
   }
+  if (!map.stopped && map_of(node).circuit_breaker && node.record.due > t.now) return cool_down(t, node);
   t.tasks.push_back({Task::What::start_items, node.id, node.scope});
 }
 
@@ -69,7 +77,7 @@ void open_map(Turn& t, Node& node, std::string hash) {
   const bool known = node.record.map && !node.record.map->items_hash.empty();
   if (known && node.record.map->items_hash == map.items_hash) return begin_items(t, node);
   if (known && !t.s.changes_accepted) {
-    return hold_run(t, Hold::refused,
+    return refuse_run(t, Refusal::items,
                     fmt::format("the items of '{}' have changed since it started ({} now, {} then)", node.path,
                                 map.total, node.record.map->total));
   }
@@ -136,7 +144,7 @@ void trip(Turn& t, Node& node) {
   MapState& map = *node.map;
   if (map.open || map.stopped) return;
   const CircuitBreaker& breaker = *map_of(node).circuit_breaker;
-  record(t, recorded::CircuitOpened{.path = node.path});
+  record(t, recorded::CircuitOpened{.path = node.path, .due = after(t, breaker.cool_down)});
   announce_open_circuit(t, node);
   if (node.record.map->trips >= breaker.trips) {
     map.stopped = true;
@@ -144,9 +152,7 @@ void trip(Turn& t, Node& node) {
                             breaker.trips == 1 ? "once" : fmt::format("{} times", node.record.map->trips));
     return;
   }
-  map.open = true;
-  set_activity(t.s, node, Activity::cooling_down);
-  node.wait_timer = set_timer(t, TimerKind::cool_down, node.id, after(t, breaker.cool_down));
+  cool_down(t, node);
 }
 
 void item_failed(Turn& t, Node& node) {

@@ -62,6 +62,12 @@ struct AttemptEnded {
   std::uint64_t ms = 0;
   bool left = false;  // by an earlier execution
 };
+/// The next attempt starts no earlier.
+struct RetryPlanned {
+  static constexpr const char* kType = "retry_planned";
+  std::string path = {};
+  Timestamp due = {};
+};
 struct AsideBegan {
   static constexpr const char* kType = "aside_began";
   std::string path = {};
@@ -125,6 +131,7 @@ struct ItemEnded {
 struct CircuitOpened {
   static constexpr const char* kType = event_type::kCircuitOpened;
   std::string path = {};
+  Timestamp due = {};  // until then, no item starts
 };
 struct ChildBegan {
   static constexpr const char* kType = "child_began";
@@ -216,7 +223,7 @@ struct RunEnded {
 
 using RecordedFact =
     std::variant<recorded::RunBegan, recorded::RunResumed, recorded::StepStarted, recorded::AttemptReported,
-                 recorded::AttemptEnded, recorded::AsideBegan, recorded::StepSettled, recorded::WaitBegan,
+                 recorded::AttemptEnded, recorded::RetryPlanned, recorded::AsideBegan, recorded::StepSettled, recorded::WaitBegan,
                  recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded, recorded::CircuitOpened,
                  recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported, recorded::StepsAdded,
                  recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived, recorded::SignalConsumed,

@@ -244,6 +244,7 @@ struct State {
   bool began = false;
   Hold hold = Hold::none;
   std::string hold_why = {};
+  Refusal refusal = Refusal::items;
   std::string machine_error = {};
   std::set<NodeId> postponed_gates = {};  // that are asked for, but get no answer in this execution
   bool pause_requested = false;

@@ -173,6 +173,7 @@ void arm_deadline(Turn& t, Node& node);
 void run_scope_ended(Turn& t, Scope& scope);
 void check_run(Turn& t);
 void hold_run(Turn& t, Hold hold, std::string why);
+void refuse_run(Turn& t, Refusal refusal, std::string why);
 void start_run(Turn& t);
 /// Sends a batch unless one is in flight. With `at_once` it does not wait for other results.
 void save_if_needed(Turn& t, bool at_once);

@@ -30,6 +30,8 @@ class Terminal {
   [[nodiscard]] virtual TypedLine read_line() = 0;
   /// Ends the current read_line(), or the next one, and discards what was typed until now.
   virtual void interrupt() = 0;
+  /// Discards what was typed until now: it was not an answer to what is asked next.
+  virtual void discard_typed() = 0;
   /// Shows the text at once. Errors are ignored: a terminal that was closed does not stop the run.
   virtual void write(std::string_view text) = 0;
 };

@@ -141,6 +141,11 @@ WaitingFor wait_of_run(const RunState& state, const std::optional<Workflow>& wor
   return {.what = budget ? WaitingFor::What::budget : WaitingFor::What::breakpoint, .step = {}, .detail = {}};
 }
 
+/// A step whose child waits is recorded as running.
+bool waits_for_child(RunStatus run, const StepRecord& record) {
+  return run == RunStatus::waiting && record.status == StepStatus::running && !record.child_run.empty();
+}
+
 std::optional<WaitingFor> wait_of(const std::string& path, const StepRecord& record) {
   if (record.status != StepStatus::waiting) return std::nullopt;
   WaitingFor wait{.what = WaitingFor::What::timer, .step = path, .detail = record.detail, .due = record.due};
@@ -195,7 +200,9 @@ Budget limits_of(const RunState& state, const std::optional<Workflow>& workflow)
 
 std::vector<WaitingFor> waits_of(const RunState& state, const std::optional<Workflow>& workflow) {
   std::vector<WaitingFor> waits;
-  for (const auto& [path, record] : state.steps) {
+  for (const auto& [path, known] : state.steps) {
+    StepRecord record = known;
+    if (waits_for_child(state.status, record)) record.status = StepStatus::waiting;
     if (std::optional<WaitingFor> wait = wait_of(path, record)) waits.push_back(std::move(*wait));
   }
   if (waits.empty() && state.status == RunStatus::waiting) waits.push_back(wait_of_run(state, workflow));
@@ -245,6 +252,7 @@ Result<RunReport> report_run(Store& store, const RunId& id, Detail detail) {
   for (const auto& [path, record] : state.steps) known.push_back({path, record});
   const bool nobody = !report.standing.owner;
   for (ReportedStep& step : known) {
+    if (waits_for_child(state.status, step.record)) step.record.status = StepStatus::waiting;
     if (nobody && step.record.status == StepStatus::running) step.record.status = StepStatus::interrupted;
   }
   report.steps = in_order(listed_ids(report), std::move(known));

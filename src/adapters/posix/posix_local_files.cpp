@@ -22,6 +22,17 @@ Result<PosixFd> open_file(const std::string& path, int flags, PosixCall call) {
   return fd;
 }
 
+/// Opens a file for reading. A pipe that nobody writes to would never open, and one that somebody holds open never ends.
+Result<PosixFd> open_to_read(const std::string& path) {
+  PosixFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return fail(posix_error(PosixCall::open_existing, errno, path));
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
+  if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))
+    return fail(Error{Code::input_unreadable, "not a regular file", path, "write the data to a file first", 0});
+  return fd;
+}
+
 /// Reads up to `size` bytes at `offset`; returns fewer only at the end of the file.
 Result<std::string> read_at(int fd, std::uint64_t offset, std::uint64_t size, const std::string& path) {
   std::string bytes(size, '\0');
@@ -123,7 +134,7 @@ Timestamp PosixLocalFiles::modified(const std::string& path) {
 }
 
 Result<std::string> PosixLocalFiles::read(const std::string& path, std::uint64_t bytes_max) {
-  PAWL_TRY_ASSIGN(const PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
+  PAWL_TRY_ASSIGN(const PosixFd fd, open_to_read(path));
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return fail(posix_error(PosixCall::read, errno, path));
   if (S_ISDIR(info.st_mode)) return fail(posix_error(PosixCall::read, EISDIR, path));
@@ -157,7 +168,7 @@ Result<std::string> PosixLocalFiles::read_range(const std::string& path, std::ui
 }
 
 Result<std::unique_ptr<LineSource>> PosixLocalFiles::lines(const std::string& path, std::uint64_t bytes_max) {
-  PAWL_TRY_ASSIGN(PosixFd fd, open_file(path, O_RDONLY, PosixCall::open_existing));
+  PAWL_TRY_ASSIGN(PosixFd fd, open_to_read(path));
   return std::make_unique<FileLines>(std::move(fd), path, bytes_max);
 }
 

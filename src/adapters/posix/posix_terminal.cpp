@@ -60,12 +60,16 @@ TypedLine PosixTerminal::read_line() {
   }
 }
 
-void PosixTerminal::interrupt() {
+void PosixTerminal::discard_typed() {
   {
     const Lock lock(mutex_);
     typed_.clear();
   }
   if (!is_in_background()) static_cast<void>(::tcflush(in_, TCIFLUSH));  // it would stop a program in the background
+}
+
+void PosixTerminal::interrupt() {
+  discard_typed();
   const std::uint64_t one = 1;
   static_cast<void>(!::write(waker_.get(), &one, sizeof(one)));  // fails only if it is set already
 }

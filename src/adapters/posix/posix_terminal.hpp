@@ -14,6 +14,7 @@ class PosixTerminal final : public Terminal {
 
   [[nodiscard]] TypedLine read_line() override;
   void interrupt() override;
+  void discard_typed() override;
   void write(std::string_view text) override;
 
  private:
