@@ -61,8 +61,10 @@ std::unique_ptr<OpenPrompt> TerminalPrompts::open(const Gate& gate, std::functio
 void TerminalPrompts::show_first() {
   shown_ = open_.front();
   if (screen_.hold) screen_.hold();
-  terminal_->write(fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(shown_->gate.step),
-                               printable(shown_->gate.prompt)));
+  const Gate& gate = shown_->gate;
+  const std::string prompt =
+      is_one_line(gate.prompt) ? " " + indented_lines(gate.prompt, "") : "\n" + indented_lines(gate.prompt, "    ");
+  terminal_->write(fmt::format("{}:{}Approve? [y]es, [n]o, [l]ater: ", printable(gate.step), prompt));
   changed_.notify_all();
 }
 
