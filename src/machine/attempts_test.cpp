@@ -306,5 +306,17 @@ TEST_F(MachineTest, TheStartOfAnItemsStepIsThatOfItsAttempt) {
   EXPECT_EQ(failed->data["ms"], 100);
 }
 
+TEST_F(MachineTest, AReportLeftInTheLastIterationOfALoopThatIsUsedUpIsNotCountedAgain) {
+  Step l = loop_of("l", 1, {handler("a")});
+  std::get<Loop>(l.work).until = expression("false");
+  sequential({l});
+  begin();
+  end("l[1].a", 0, {}, {.usage = {.tokens = 5}});
+  EXPECT_EQ(at("l").record.reason, StepReason::exhausted);
+  s = parsed(restore(definition(), saved()));
+  feed(fact::AttemptLeft{"l[1].a", 1, {.usage = {.tokens = 5}}});
+  EXPECT_EQ(s.usage.tokens, 5U);
+}
+
 }  // namespace
 }  // namespace pawl::machine
