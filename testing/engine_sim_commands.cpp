@@ -147,13 +147,14 @@ void World::end_process(SimRun& run, NodeId id, std::uint32_t start, int exit_co
     run.left[{process.path, start}] = process.script.tokens;
     ended.report.usage.tokens = process.script.tokens;
     std::uint32_t& failed = failed_executions_[run.key + "/" + process.path];
+    const std::string step = process.path.substr(process.path.rfind('.') + 1);
     if (breaks_with(process.script, process.input)) {
+      ended.output = output_of_failure(process.script, step, process.input);
       ended.exit_code = process.script.exit_code;
     } else if (failed < process.script.fails) {
       ++failed;
       ended.exit_code = process.script.exit_code;
     } else {
-      const std::string step = process.path.substr(process.path.rfind('.') + 1);
       ended.output = output_with(process.script, step, process.input);
       if (process.script.doubts) ended.report.confidence = 0.1;
       if (process.script.adds > 0) ended.add_steps = added_by(step, process.script.adds);
@@ -161,7 +162,7 @@ void World::end_process(SimRun& run, NodeId id, std::uint32_t start, int exit_co
   } else {
     ended.exit_code = exit_code;
     ended.report.usage.tokens = process.tokens;
-    ended.output = {{"n", "stopped"}};
+    ended.output = kOutputOfStopped;
   }
   ended.ms = static_cast<std::uint64_t>(process.script.duration_us / 1000);
   feed(run, ended);

@@ -114,10 +114,10 @@ class Interpreter {
     Frame aside{.outer = &frame, .aside = true};
     scope(*step.on_failure, aside);
     if (step.rescue && !aside.failed) return {"", StepStatus::completed};
-    return {"", StepStatus::failed};
+    return value;
   }
 
-  static Value failed() { return {"", StepStatus::failed}; }
+  static Value failed(Json output = {}) { return {"", StepStatus::failed, std::move(output)}; }
   static Value completed(Json output) { return {"", StepStatus::completed, std::move(output)}; }
 
   Value work(const Step& step, Frame& frame, const FrameNames& names) {
@@ -125,7 +125,7 @@ class Interpreter {
       const Json input = handler->with.evaluate(names).value_or(Json("invalid"));
       const auto found = built_.scripts.find(handler->name);
       const Script script = found == built_.scripts.end() ? Script{} : found->second;
-      if (breaks_with(script, input)) return failed();
+      if (breaks_with(script, input)) return failed(output_of_failure(script, step.id, input));
       if (script.doubts && step.confidence) {
         Frame then{.outer = &frame, .aside = true};
         scope(*step.confidence->then, then);

@@ -526,4 +526,11 @@ Json output_with(const Script& script, const std::string& step, const Json& inpu
   return output;
 }
 
+Json output_of_failure(const Script& script, const std::string& step, const Json& input) {
+  if (script.hangs) return kOutputOfStopped;
+  Json output = output_with(script, step, input);
+  output["failed"] = true;
+  return output;
+}
+
 }  // namespace pawl::engine_sim

@@ -99,6 +99,10 @@ struct Built {
 [[nodiscard]] bool breaks_with(const Script& script, const Json& input);
 [[nodiscard]] Json output_with(const Script& script, const std::string& step, const Json& input);
 
+/// What a failed execution has printed. One that hangs is stopped.
+[[nodiscard]] Json output_of_failure(const Script& script, const std::string& step, const Json& input);
+inline const Json kOutputOfStopped = {{"n", 1000}};
+
 inline constexpr const char* kSignal = "go";
 
 }  // namespace pawl::engine_sim

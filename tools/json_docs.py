@@ -17,7 +17,7 @@ and `schema`, `help` and `completion`. This page lists the fields. It is generat
 `tools/json_docs.py`; `pawl schema --of COMMAND` prints the same as a JSON Schema, for example
 `pawl schema --of 'audit list'`.
 
-The same name always means the same thing:
+These names mean the same everywhere:
 
 | Name | Meaning |
 |---|---|
@@ -32,6 +32,9 @@ The same name always means the same thing:
 | `budget` | the limits in force: `usd` and `tokens`, or null |
 | `error` | error message, or null |
 | `ms` | duration in milliseconds |
+
+`workflow` has a history: in `list` and in checkpoints it is the path of the workflow file, in `show RUN` the name of the
+workflow, and in the event `run_started` an object. Use `workflow_name` and `workflow_file`.
 
 Times are UTC in ISO 8601. Some older names are kept beside these and described as "same as". Fields may be added in
 any version, so ignore fields you don't know. A failed command prints its error as the last line of standard error;

@@ -80,9 +80,9 @@ TEST_F(Engine, RunsATextWithHandlers) {
 }
 
 TEST_F(Engine, RunsAFileWithVariablesAndCommands) {
-  std::ofstream(folder_ + "/w.yaml")
-      << "name: w\nvars: { who: null }\nsteps:\n  - { id: say, run: \"echo hello ${vars.who}\", capture: text }\n"
-         "outputs: { said: \"${steps.say.output}\" }\n";
+  std::ofstream(folder_ + "/w.yaml") << "name: w\nvars: { who: null }\nsteps:\n  - { id: say, run: \"echo hello "
+                                        "${vars.who}\", capture: { format: text } }\n"
+                                        "outputs: { said: \"${steps.say.output}\" }\n";
   const Result<WorkflowSummary> summary = engine_.run_file("r", folder_ + "/w.yaml", R"({"who":"world"})");
   ASSERT_TRUE(summary) << describe(summary.error());
   EXPECT_EQ(summary->outputs, R"({"said":"hello world"})");

@@ -11,14 +11,6 @@ struct CheckArguments {
   std::string file = "workflow.yaml";
 };
 
-/// `notes.yaml:3:5`, as compilers write it.
-std::string place_text(const std::string& file, Place place) {
-  std::string text = file;
-  if (place.line != 0) text += fmt::format(":{}", place.line);
-  if (place.line != 0 && place.column != 0) text += fmt::format(":{}", place.column);
-  return text;
-}
-
 /// The name of a file of templates is relative to the folder of the workflow.
 std::string file_of(const WorkflowFault& fault, const std::string& file) {
   if (fault.file.empty()) return file;
@@ -64,20 +56,16 @@ Result<void> show_faults(const Invocation& invocation, const std::string& file,
 
 void show_workflow(const Invocation& invocation, const std::string& file, const Workflow& workflow) {
   const WorkflowWorld& world = *invocation.context().workflows;
-  const std::vector<WorkflowWarning> warnings = workflow_warnings(workflow, world.files, world.handlers);
   const std::size_t steps = step_count(workflow);
   if (invocation.json()) {
     Json document = {
         {"file", file}, {"ok", true}, {"faults", Json::array()}, {"warnings", Json::array()}, {"steps", steps}};
-    for (const WorkflowWarning& warning : warnings) document["warnings"].push_back(warning_json(warning));
+    for (const WorkflowWarning& warning : workflow_warnings(workflow, world.files, world.handlers))
+      document["warnings"].push_back(warning_json(warning));
     return invocation.print(compact(document) + "\n");
   }
   invocation.print(draw_workflow(workflow, world.columns ? world.columns() : kColumnsDefault));
-  for (const WorkflowWarning& warning : warnings) {
-    const std::string step = warning.step.empty() ? "" : warning.step + ": ";
-    invocation.print(
-        printable(fmt::format("{}: warning: {}{}", place_text(file, warning.place), step, warning.message)) + "\n");
-  }
+  for (const std::string& warning : warnings_of(invocation.context(), workflow, file)) invocation.print(warning + "\n");
   invocation.print(fmt::format("{}: ok, {} step{}\n", printable(file), steps, steps == 1 ? "" : "s"));
 }
 

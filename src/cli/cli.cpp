@@ -264,6 +264,10 @@ int run_cli(std::vector<std::string> args, CliContext& context) {
     status = parse_and_run(std::move(args), context, closed_output, json);
   } catch (const std::bad_alloc&) {
     status = report(context, Error{Code::read_failed, "not enough memory", {}, {}, 0}, json);
+  } catch (const std::system_error& error) {  // a thread could not be started
+    Error trouble{Code::process_failed, fmt::format("can't start a thread: {}", error.code().message()), {}, {}, 0};
+    trouble.hint = "check the limits of processes (ulimit -u) and memory, then run the command again";
+    status = report(context, trouble, json);
   }
   return finish(context, status, closed_output, json);
 }

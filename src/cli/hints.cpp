@@ -104,6 +104,9 @@ Wording Hints::resuming(Advice advice) const {
     case Advice::fix_failed_step:
       return {"fix the cause, then run", resume(),
               fmt::format("; to see what the steps printed, run: {}", pawl("logs " + run_))};
+    case Advice::raise_loop_max:
+      return {"to continue with more iterations, raise `max` of the loop, then run", resume(" --accept-changes"),
+              fmt::format("; to see what the steps printed, run: {}", pawl("logs " + run_))};
     case Advice::wait_and_resume: return {"to continue once it arrives, run", resume()};
     case Advice::accept_changes:
       return {"undo the change, or continue with the changed workflow",

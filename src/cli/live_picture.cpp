@@ -343,7 +343,7 @@ void LivePicture::iteration_started(const RunEvent& event, Moment now) {
 void LivePicture::approval_requested(const RunEvent& event, Moment now) {
   Row& gate = row(event, now);
   gate.state = State::gate;
-  gate.detail = printable(event_text(event, "prompt"));
+  gate.detail = printable(summary_line(event_text(event, "prompt")));
 }
 
 void LivePicture::decided(const RunEvent& event, Moment now) {

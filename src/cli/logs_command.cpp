@@ -60,12 +60,59 @@ bool belongs(std::string_view path, std::string_view step) {
   return path.empty() || path.front() == '.' || path.front() == '[';
 }
 
+/// Sorts steps by the order in which they start: those of the run as recorded, inner ones as the workflow lists them.
+class StepOrder {
+ public:
+  StepOrder() = default;
+  StepOrder(const RunState& state, const std::optional<Workflow>& workflow) {
+    if (workflow) add(workflow->steps, "");
+    for (const auto& [path, record] : state.steps) started_.try_emplace(path, started_.size());
+  }
+
+  /// Returns a key that sorts the path.
+  [[nodiscard]] std::vector<std::uint64_t> key(std::string_view path) const {
+    std::vector<std::uint64_t> key;
+    std::string plain;  // without indices, as the workflow names the step
+    for (std::size_t at = 0; at < path.size();) {
+      if (path[at] == '[') {
+        std::uint64_t index = 0;
+        const auto [end, error] = std::from_chars(path.data() + at + 1, path.data() + path.size(), index);
+        key.push_back(error == std::errc() ? index : UINT64_MAX);
+        at = std::min(path.find(']', at), path.size() - 1) + 1;
+        continue;
+      }
+      const std::size_t end = std::min(path.find_first_of(".[", at + 1), path.size());
+      plain += path.substr(at, end - at);
+      const auto started = key.empty() ? started_.find(plain) : started_.end();
+      const auto listed = listed_.find(plain);
+      key.push_back(started != started_.end() ? started->second
+                    : listed != listed_.end() ? listed->second
+                                              : UINT64_MAX);
+      at = end;
+    }
+    return key;
+  }
+
+ private:
+  void add(const Steps& steps, const std::string& prefix) {
+    for (const Step& step : steps) {
+      const std::string path = prefix + step.id;
+      listed_.try_emplace(path, listed_.size());
+      if (const auto* loop = std::get_if<Loop>(&step.work); loop != nullptr && loop->steps)
+        add(*loop->steps, path + ".");
+      if (const auto* map = std::get_if<Map>(&step.work); map != nullptr && map->steps) add(*map->steps, path + ".");
+    }
+  }
+  std::map<std::string, std::size_t, std::less<>> started_;
+  std::map<std::string, std::size_t, std::less<>> listed_;
+};
+
 /// Logs of `pawl step` contain both streams of a command, and its output is also stored separately.
 enum class LogStreams : std::uint8_t { all, log_only };
 
-/// Returns the requested logs, sorted by the time of their last change.
+/// Returns the requested logs, sorted by the time of their last change. Short steps often have the same.
 std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, const LogsArguments& arguments,
-                               LogStreams streams) {
+                               LogStreams streams, const StepOrder& order) {
   std::vector<LogFile> found;
   const auto take = [&](const std::string& prefix, const std::string& place, const std::string& name) {
     std::optional<LogFile> file = parse_log_name(name);
@@ -92,8 +139,9 @@ std::vector<LogFile> find_logs(LocalFiles& files, const std::string& folder, con
     }
   };
   look_inside(look_inside, folder, "", 0);
-  std::ranges::sort(found, {},
-                    [](const LogFile& file) { return std::tie(file.modified, file.step, file.attempt, file.path); });
+  std::ranges::sort(found, {}, [&](const LogFile& file) {
+    return std::tuple(file.modified, order.key(file.step), file.step, file.attempt, file.path);
+  });
   return found;
 }
 
@@ -155,8 +203,14 @@ std::string no_logs(const RunId& run, const RunState& state, const std::optional
   // The state does not contain finished items.
   const bool inner =
       arguments.step.find('[') != std::string::npos || (in_step && std::holds_alternative<RunCommand>(step->work));
-  if (!inner && (record == nullptr || record->starts == 0))
-    return fmt::format("{} has no logs: it runs no command", arguments.step);
+  if (!inner && (record == nullptr || record->starts == 0)) {
+    const char* why = "it runs no command";
+    if (step != nullptr && std::holds_alternative<RunCommand>(step->work)) {
+      const bool cached = step->cache && record != nullptr && record->status == StepStatus::completed;
+      why = cached ? "its output came from the cache" : "it has not run";
+    }
+    return fmt::format("{} has no logs: {}", arguments.step, why);
+  }
   return fmt::format("{} has no output", arguments.step);
 }
 
@@ -176,12 +230,13 @@ class Logs {
  public:
   /// `goes_on` returns whether more may be printed.
   Logs(const Invocation& invocation, std::function<Result<bool>()> goes_on, const LogsArguments& arguments,
-       std::string folder, std::shared_ptr<LogCipher> cipher, LogStreams streams)
+       std::string folder, std::shared_ptr<LogCipher> cipher, LogStreams streams, StepOrder order)
       : invocation_(invocation),
         goes_on_(std::move(goes_on)),
         arguments_(arguments),
         folder_(std::move(folder)),
         streams_(streams),
+        order_(std::move(order)),
         files_(invocation.context().workflows->files),
         reader_(files_, std::move(cipher), folder_),
         printer_(invocation.context().out, invocation.json()                      ? LogForm::json
@@ -190,7 +245,7 @@ class Logs {
 
   /// Prints new output. Returns whether there was any.
   Result<bool> print(PrefixLines prefixes) {
-    std::vector<LogFile> found = find_logs(files_, folder_, arguments_, streams_);
+    std::vector<LogFile> found = find_logs(files_, folder_, arguments_, streams_, order_);
     if (prefixes == PrefixLines::where_several) {
       const bool several =
           std::ranges::any_of(found, [&](const LogFile& file) { return file.step != found.front().step; });
@@ -238,6 +293,7 @@ class Logs {
   const LogsArguments& arguments_;
   const std::string folder_;
   const LogStreams streams_;
+  const StepOrder order_;
   LocalFiles& files_;
   LogReader reader_;
   LogPrinter printer_;
@@ -258,7 +314,7 @@ Result<void> step_logs(const Invocation& invocation, Store& store, const RunId& 
     PAWL_TRY_ASSIGN(const StepsStatus now, steps_status(store, run));
     return now.status == RunStatus::running;
   };
-  Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::log_only);
+  Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::log_only, StepOrder());
   if (arguments.follow) return printed.follow(arguments.step.empty() ? PrefixLines::always : PrefixLines::never);
   PAWL_TRY_ASSIGN(const bool any, printed.print(PrefixLines::where_several));
   printed.end();
@@ -287,7 +343,8 @@ Result<void> logs(const Invocation& invocation, const LogsArguments& arguments) 
     PAWL_TRY_ASSIGN(const std::optional<std::string> owner, store->owner(run));
     return owner.has_value();
   };
-  Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::all);
+  Logs printed(invocation, goes_on, arguments, std::move(folder), std::move(cipher), LogStreams::all,
+               StepOrder(standing.state, workflow));
   if (arguments.follow) {
     const Step* step = workflow && !arguments.step.empty() ? find_step(*workflow, arguments.step) : nullptr;
     const bool one = step != nullptr && std::holds_alternative<RunCommand>(step->work);

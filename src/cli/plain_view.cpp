@@ -26,6 +26,11 @@ std::string indented(std::string_view text) {
   return out;
 }
 
+std::string needs_approval(const std::string& step, const std::string& prompt) {
+  if (is_one_line(prompt)) return fmt::format("{}: needs approval: {}\n", step, printable(summary_line(prompt)));
+  return fmt::format("{}: needs approval:\n{}", step, indented_lines(prompt, "    "));
+}
+
 class PlainView final : public RunView {
  public:
   PlainView(const Invocation& invocation, const ViewOptions& options)
@@ -112,8 +117,7 @@ class PlainView final : public RunView {
       return fmt::format("{}: {} of {} items completed\n", step, number("total") - number("failed"), number("total"));
     if (event.type == event_type::kIterationStarted)
       return fmt::format("{}: iteration {} of {}\n", step, number("iteration"), number("max"));
-    if (event.type == event_type::kApprovalRequested)
-      return fmt::format("{}: needs approval: {}\n", step, text("prompt"));
+    if (event.type == event_type::kApprovalRequested) return needs_approval(step, text_in(data, "prompt"));
     if (event.type == event_type::kApproved) return fmt::format("{}: approved by {}\n", step, text("by"));
     if (event.type == event_type::kRejected) return fmt::format("{}: rejected by {}\n", step, text("by"));
     if (event.type == event_type::kTimerSet) return fmt::format("{}: sleeps until {}\n", step, text("due"));

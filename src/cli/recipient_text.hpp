@@ -12,12 +12,8 @@ namespace pawl::cli {
 }
 
 inline JsonObject& add_recipient(JsonObject& document, const Recipient& to) {
-  if (to.owner) {
-    document.text("owner", *to.owner);
-  } else {
-    document.raw("owner", "");
-  }
-  return document.text("resume", to.resume);
+  if (to.owner) return document.text("owner", *to.owner).raw("resume", "");
+  return document.raw("owner", "").text("resume", to.resume);
 }
 
 }  // namespace pawl::cli

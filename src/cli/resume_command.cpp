@@ -214,8 +214,7 @@ Command add_resume(Options& root) {
   app.flag("--accept-rerun", arguments->accept_rerun,
            "Re-run completed steps that the older checkpoint does not contain");
   app.flag("--skip-bad-events", arguments->skip_bad_events, "Continue despite unreadable later events");
-  app.flag("--automatic", arguments->automatic,
-           "Count as an automatic resume, limited by recovery.max_recovery_attempts");
+  app.flag("--automatic", arguments->automatic, "Count as an automatic resume, limited by recovery.max_attempts");
   app.footer(
       "Examples:\n"
       "  pawl resume                   the only run that can be resumed, or a list\n"

@@ -33,13 +33,13 @@ Result<std::pair<std::string, std::string>> split_variable(const std::string& te
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
-Result<Json> given_vars(const RunArguments& arguments) {
+Result<Json> given_vars(const RunArguments& arguments, const Workflow& workflow) {
   Json vars = Json::object();
   for (const std::string& text : arguments.vars) {
     PAWL_TRY_ASSIGN(const auto variable, split_variable(text));
     if (const Result<void> checked = check_json(compact(Json(variable.second)), 1ULL << 20); !checked)
       return fail(checked.error());
-    vars[variable.first] = variable.second;
+    PAWL_TRY_ASSIGN(vars[variable.first], value_from_text(workflow, variable.first, variable.second));
   }
   for (const std::string& text : arguments.json_vars) {
     PAWL_TRY_ASSIGN(const auto variable, split_variable(text));
@@ -112,13 +112,15 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   if (arguments.resume && arguments.id.empty()) return fail(resume_needs_an_id());
   const LoadFor what = arguments.resume ? LoadFor::begun_run : LoadFor::new_run;
   PAWL_TRY_ASSIGN(Workflow workflow, load_workflow(context, arguments.file, what));
-  PAWL_TRY_ASSIGN(Json vars, given_vars(arguments));
+  PAWL_TRY_ASSIGN(Json vars, given_vars(arguments, workflow));
   if (arguments.dry_run) return show_plan(invocation, workflow, vars);
   const std::string name = arguments.id.empty() ? fresh_run_id(workflow.name, context.workflows->random) : arguments.id;
   PAWL_TRY_ASSIGN(const RunId id, RunId::parse(name));
   if (arguments.resume && !arguments.session.empty()) PAWL_TRY(note_ignored_session(invocation, id, arguments.session));
+  std::vector<std::string> warnings = warnings_of(context, workflow, arguments.file);
   std::unique_ptr<BackgroundProcess> background;
   if (arguments.detach) {
+    tell_warnings(invocation, std::exchange(warnings, {}));
     PAWL_TRY_ASSIGN(background, go_to_background(invocation, id));
     if (background == nullptr) return {};
   }
@@ -130,6 +132,7 @@ Result<void> run(const Invocation& invocation, const RunArguments& arguments) {
   show.view.step_output = arguments.verbose;
   show.fail_on_dlq = arguments.fail_on_dlq;
   show.name_resumed = arguments.resume;
+  show.warnings = std::move(warnings);
   show.background = background.get();
   return arguments.resume ? start_or_resume_workflow(invocation, wanted, options, show)
                           : start_workflow(invocation, wanted, options, show);
@@ -143,7 +146,9 @@ Command add_run(Options& root) {
   app.group(kWorkflowGroup).when_output_closes(ClosedOutput::ignored);
   app.text("FILE", arguments->file, "Workflow file (default: workflow.yaml)");
   app.text("--run-id", arguments->id, "Run id (default: generated); printed first").value("ID");
-  app.list("--var", arguments->vars, "Set a variable to a text; can be repeated").value("NAME=VALUE");
+  app.list("--var", arguments->vars,
+           "Set a variable; can be repeated. JSON, if its default is a number, boolean, list or object")
+      .value("NAME=VALUE");
   app.list("--var-json", arguments->json_vars, "Set a variable to a JSON value; can be repeated").value("NAME=JSON");
   app.text("--session", arguments->session, "Session: a label that groups runs (default: none)").value("NAME");
   app.flag("--resume", arguments->resume,

@@ -224,10 +224,12 @@ void show_plain_run(const Invocation& invocation, const PlainRunDetails& details
     invocation.note(fmt::format("showing the newest {}; use --checkpoints to see more", kNewestShown));
 }
 
-Result<void> show_run(const Invocation& invocation, Store& store, const RunId& run, const ShowWorkflow& options) {
+Result<void> show_run(const Invocation& invocation, Store& store, const ShowArguments& arguments, const RunId& run) {
+  const ShowWorkflow& options = arguments.workflow;
   DetailOptions wanted{.detail = options.all ? Detail::events : Detail::state,
-                       .events_max = options.events ? kEventsShown : 0,
+                       .events = {},
                        .checkpoints_max = invocation.json() ? 0 : kNewestShown};
+  if (options.events) wanted.events = {.after = arguments.after, .limit = arguments.limit.value_or(kEventsShown)};
   if (invocation.json()) wanted.outputs = DetailOptions::Outputs::read;
   PAWL_TRY_ASSIGN(const RunDetails details, run_details(store, run, wanted));
   const auto* const steps_run = std::get_if<StepsRunDetails>(&details);
@@ -253,7 +255,14 @@ Result<void> show_run(const Invocation& invocation, Store& store, const RunId& r
 Result<void> show(const Invocation& invocation, const ShowArguments& arguments) {
   PAWL_TRY_ASSIGN(const Address address, Address::parse(arguments.address));
   const bool one = arguments.address.find('@') != std::string::npos;
-  const bool listing = arguments.checkpoints || arguments.after || arguments.limit;
+  const bool events = arguments.workflow.events;
+  const bool listing = arguments.checkpoints || (!events && (arguments.after || arguments.limit));
+  if (events && arguments.checkpoints)
+    return fail(Error{Code::usage,
+                      "--events and --checkpoints can't be used together",
+                      {},
+                      fmt::format("run: pawl show {} --events", address.run.text()),
+                      0});
   if (one && listing) {
     return fail(Error{Code::usage,
                       "--checkpoints, --after and --limit require a run, not a checkpoint",
@@ -264,7 +273,7 @@ Result<void> show(const Invocation& invocation, const ShowArguments& arguments) 
   PAWL_TRY_ASSIGN(const std::unique_ptr<Store> store, invocation.open_store(StoreAccess::read));
   if (one) return show_checkpoint(invocation, *store, address);
   if (listing) return show_checkpoints(invocation, *store, address.run, arguments);
-  return show_run(invocation, *store, address.run, arguments.workflow);
+  return show_run(invocation, *store, arguments, address.run);
 }
 
 }  // namespace
@@ -275,14 +284,19 @@ Command add_show(Options& root) {
   app.group(kLookGroup);
   app.text("RUN[@SEQ]", arguments->address, "Run id or checkpoint").required();
   app.flag("--all", arguments->workflow.all, "Include inner steps of finished iterations and items");
-  app.flag("--events", arguments->workflow.events, "Include the newest events");
+  app.flag("--events", arguments->workflow.events,
+           "Include the newest 20 events, or those that --after and --limit choose");
   app.flag("--checkpoints", arguments->checkpoints, "List the newest checkpoints instead");
-  app.number("--after", arguments->after, "List checkpoints after this sequence, oldest first").value("SEQ");
-  app.number("--limit", arguments->limit, "Maximum number of checkpoints (default: 100)", kLimitBounds);
+  app.number("--after", arguments->after,
+             "List checkpoints after this sequence, or events after this number, oldest first")
+      .value("SEQ");
+  app.number("--limit", arguments->limit, "Maximum number of checkpoints (default: 100) or events (default: 20)",
+             kLimitBounds);
   app.footer(
       "Examples:\n"
       "  pawl show notes-k3f9                          steps, and what to do next\n"
       "  pawl show notes-k3f9 --json --all             everything, for programs\n"
+      "  pawl show notes-k3f9 --events --limit 200     more events\n"
       "  pawl show nightly                             newest checkpoints of a run\n"
       "  pawl show nightly@7                           details of one checkpoint\n"
       "  pawl show nightly --checkpoints --after 100   the next hundred");

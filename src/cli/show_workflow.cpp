@@ -7,6 +7,7 @@
 #include "cli/lineage_text.hpp"
 #include "cli/terminal_text.hpp"
 #include "cli/wrap_text.hpp"
+#include "engine/resume_facts.hpp"
 
 namespace pawl::cli {
 namespace {
@@ -21,7 +22,9 @@ Json step_json(const ReportedStep& step, const Json& output, Timestamp now) {
   const StepRecord& record = step.record;
   Json out = {
       {"step", step.path}, {"id", step.path}, {"status", to_text(record.status)}, {"attempts", record.attempts}};
-  out["started"] = record.started.us == 0 ? Json() : Json(record.started.text());
+  // The end has milliseconds, so a short step seems to end before it starts.
+  const Timestamp started = record.ended.us == 0 ? record.started : std::min(record.started, record.ended);
+  out["started"] = started.us == 0 ? Json() : Json(started.text());
   out["ended"] = record.ended.us == 0 ? Json() : Json(record.ended.text());
   out["ms"] = step_ms(record, now);
   if (!output.is_null()) out["output"] = output;
@@ -85,6 +88,7 @@ Json workflow_run_json(const WorkflowRunDetails& details, Timestamp now) {
   out["usage"] = state.usage.document();
   out["budget"] = limits_of(state, report.workflow).document();
   out["masked"] = state.masked;
+  if (!state.outputs.empty()) out["outputs"] = state.outputs;
   out["confidence"] = state.confidence ? Json(*state.confidence) : Json();
   out["resumes"] = state.resumes;
   JsonObject lineage;
@@ -119,9 +123,24 @@ Look look_of(const StepRecord& record) {
   return {Colour::dim, "·"};
 }
 
+/// Returns who decided an approval; empty if the step is none. A rejection says so in its error.
+std::string decision_text(const StepRecord& record) {
+  const Json& output = record.output;
+  const bool decided = record.status == StepStatus::completed && output.is_object() && output.contains("approved");
+  if (!decided) return {};
+  if (output.value("timed_out", Json()) == true) return "no decision in time";
+  const std::string comment = text_in(output, "comment");
+  return fmt::format("approved by {}{}", text_in(output, "by"), comment.empty() ? "" : ": " + summary_line(comment));
+}
+
 /// Returns what is shown about a step besides its time.
-std::string remark(const StepRecord& record, Timestamp now) {
+std::string remark(const ReportedStep& step, const std::optional<Workflow>& workflow, Timestamp now) {
+  const StepRecord& record = step.record;
+  const Step* const known = workflow ? find_step(*workflow, step.path) : nullptr;
   std::vector<std::string> parts;
+  if (known != nullptr && std::holds_alternative<Approve>(known->work)) {
+    if (std::string decision = decision_text(record); !decision.empty()) parts.push_back(std::move(decision));
+  }
   if (record.map) {
     const std::uint64_t done = record.map->done.count();
     const std::uint64_t failed = record.map->failed_count();
@@ -137,7 +156,7 @@ std::string remark(const StepRecord& record, Timestamp now) {
   switch (record.status) {
     case StepStatus::waiting:
       if (record.reason == StepReason::approval) {
-        parts.push_back("needs approval: " + record.detail);
+        parts.push_back("needs approval: " + summary_line(record.detail));
       } else if (record.reason == StepReason::breakpoint) {
         parts.emplace_back("breakpoint");
       } else if (record.reason == StepReason::signal) {
@@ -160,7 +179,8 @@ std::string remark(const StepRecord& record, Timestamp now) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string step_line(const ReportedStep& step, std::size_t label_columns, const Style& style, Timestamp now) {
+std::string step_line(const ReportedStep& step, const std::optional<Workflow>& workflow, std::size_t label_columns,
+                      const Style& style, Timestamp now) {
   const Look look = look_of(step.record);
   TerminalLine line;
   line.add(look.colour, look.mark).add(" ");
@@ -172,7 +192,7 @@ std::string step_line(const ReportedStep& step, std::size_t label_columns, const
   const std::int64_t ms = step_ms(step.record, now);
   const bool unknown = ms == 0 && status == StepStatus::interrupted;  // its process died
   const std::string time = timed && !unknown ? elapsed_text(ms) : "";
-  const std::string said = printable(remark(step.record, now));
+  const std::string said = printable(remark(step, workflow, now));
   if (!time.empty() || !said.empty()) line.pad_to(std::max(label_columns + 2, line.columns()) + 2);
   line.add(time);
   if (!time.empty() && !said.empty()) line.add("  ");
@@ -200,7 +220,7 @@ std::string timeline(const RunReport& report, const Style& style, const ShowWork
       ++left_out;
       continue;
     }
-    out += step_line(step, label_columns, style, now);
+    out += step_line(step, report.workflow, label_columns, style, now);
   }
   note_left_out();
   return out;
@@ -250,6 +270,16 @@ std::string header(const Invocation& invocation, const WorkflowRunDetails& detai
   return out;
 }
 
+/// Returns the questions that the list of steps shortens, whole.
+std::string long_questions(const RunReport& report) {
+  std::string out;
+  for (const WaitingFor& wait : report.waiting_for) {
+    if (wait.what != WaitingFor::What::approval || is_one_line(wait.detail)) continue;
+    out += fmt::format("\n{} asks:\n{}", printable(wait.step), indented_lines(wait.detail, "    "));
+  }
+  return out;
+}
+
 /// Returns the commands to type next, one line each.
 std::string next_steps(const Invocation& invocation, const RunReport& report) {
   std::string out;
@@ -273,9 +303,17 @@ Json with_short_values(Json data) {
   return data;
 }
 
-std::string events_text(const Invocation& invocation, const std::vector<Event>& events) {
+/// Ages would be the same for all events of a long run, so a terminal shows the time since its start.
+std::string event_time(const Invocation& invocation, const RunInfo& run, const Event& event) {
+  const bool relative = invocation.table_width() && !invocation.utc() && event.created >= run.created;
+  if (!relative) return invocation.time_text(event.created);
+  return exact_elapsed_text((event.created.us - run.created.us) / 1000);
+}
+
+std::string events_text(const Invocation& invocation, const RunInfo& run, const std::vector<Event>& events) {
+  const bool relative = invocation.table_width() && !invocation.utc();
   Table table({{.name = "EVENT"},
-               {.name = "TIME", .rank = 2},
+               {.name = relative ? "AFTER" : "TIME", .rank = 2},
                {.name = "TYPE"},
                {.name = "STEP", .cut = Cut::middle, .rank = 1, .least = 12},
                {.name = "DATA", .cut = Cut::end, .rank = 3, .least = 12}});
@@ -286,8 +324,8 @@ std::string events_text(const Invocation& invocation, const std::vector<Event>& 
       step = data["step"].get<std::string>();
       data.erase("step");
     }
-    table.add({std::to_string(event.number), invocation.time_text(event.created), printable(event.type),
-               printable(step), printable(compact(with_short_values(std::move(data))))});
+    table.add({std::to_string(event.number), event_time(invocation, run, event), printable(event.type), printable(step),
+               printable(compact(with_short_values(std::move(data))))});
   }
   return table.text(invocation.style(), invocation.table_width());
 }
@@ -299,8 +337,9 @@ void show_workflow_run(const Invocation& invocation, const WorkflowRunDetails& d
   if (invocation.json()) return invocation.print(compact(workflow_run_json(details, now)) + "\n");
   const RunReport& report = details.report;
   invocation.print(header(invocation, details) + "\n" +
-                   timeline(report, invocation.style(), options, now, invocation.table_width()));
-  if (options.events) invocation.print("\n" + events_text(invocation, details.events));
+                   timeline(report, invocation.style(), options, now, invocation.table_width()) +
+                   long_questions(report));
+  if (options.events) invocation.print("\n" + events_text(invocation, report.info, details.events));
   if (const std::string next = next_steps(invocation, report); !next.empty()) invocation.print("\n" + next);
 }
 

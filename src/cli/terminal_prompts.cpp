@@ -62,8 +62,10 @@ void TerminalPrompts::show_first() {
   shown_ = open_.front();
   if (screen_.hold) screen_.hold();
   terminal_->discard_typed();
-  terminal_->write(fmt::format("{}: {}\nApprove? [y]es, [n]o, [l]ater: ", printable(shown_->gate.step),
-                               printable(shown_->gate.prompt)));
+  const Gate& gate = shown_->gate;
+  const std::string prompt =
+      is_one_line(gate.prompt) ? " " + indented_lines(gate.prompt, "") : "\n" + indented_lines(gate.prompt, "    ");
+  terminal_->write(fmt::format("{}:{}Approve? [y]es, [n]o, [l]ater: ", printable(gate.step), prompt));
   changed_.notify_all();
 }
 

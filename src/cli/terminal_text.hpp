@@ -13,6 +13,16 @@ namespace pawl::cli {
 /// "340 ms", "1.2 s", "3 min 12 s", "1 h 2 min", "2 d 3 h": short enough for a clock that runs.
 [[nodiscard]] std::string elapsed_text(std::int64_t milliseconds);
 
+/// Printable text with its line breaks and tabs: each line after an indent and ended by a newline. Line breaks at the
+/// end of `text` are dropped.
+[[nodiscard]] std::string indented_lines(std::string_view text, std::string_view indent);
+/// Returns whether nothing but line breaks at its end follows the first line.
+[[nodiscard]] bool is_one_line(std::string_view text);
+/// The first line, with an ellipsis if there are others. Not printable yet.
+[[nodiscard]] std::string summary_line(std::string_view text);
+/// "12.3 s" below a minute, otherwise "3:12" or "27:03:12": exact enough to compare the times of events.
+[[nodiscard]] std::string exact_elapsed_text(std::int64_t milliseconds);
+
 /// A line made of printable, coloured parts.
 class TerminalLine {
  public:

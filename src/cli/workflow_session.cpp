@@ -10,6 +10,7 @@
 #include "cli/this_person.hpp"
 #include "domain/event_types.hpp"
 #include "engine/run_or_resume.hpp"
+#include "engine/workflow_warnings.hpp"
 #include "service/run_status.hpp"
 
 namespace pawl::cli {
@@ -149,6 +150,7 @@ class SessionTeller {
 
   void tell_start(const OpenedRun& run) {
     choose_log(run);
+    tell_warnings(invocation_, show_.warnings);
     print_id();
     began_us_ = invocation_.context().clock.monotonic_us();
   }
@@ -209,6 +211,30 @@ Result<Workflow> load_workflow(const CliContext& context, const std::string& fil
   Result<Workflow> workflow = pawl::load_workflow(context.workflows->files, context.read_file, file, what);
   if (!workflow) return fail(missing_workflow(std::move(workflow).error(), file));
   return workflow;
+}
+
+std::string place_text(const std::string& file, Place place) {
+  std::string text = file;
+  if (place.line != 0) text += fmt::format(":{}", place.line);
+  if (place.line != 0 && place.column != 0) text += fmt::format(":{}", place.column);
+  return text;
+}
+
+std::vector<std::string> warnings_of(const CliContext& context, const Workflow& workflow, const std::string& file) {
+  const WorkflowWorld& world = *context.workflows;
+  std::vector<std::string> lines;
+  for (const WorkflowWarning& warning : workflow_warnings(workflow, world.files, world.handlers)) {
+    const std::string step = warning.step.empty() ? "" : warning.step + ": ";
+    lines.push_back(
+        printable(fmt::format("{}: warning: {}{}", place_text(file, warning.place), step, warning.message)));
+  }
+  return lines;
+}
+
+void tell_warnings(const Invocation& invocation, const std::vector<std::string>& warnings) {
+  if (invocation.json()) return;
+  for (const std::string& warning : warnings) invocation.context().err.write(warning + "\n");
+  static_cast<void>(invocation.context().err.flush());
 }
 
 Result<void> start_workflow(const Invocation& invocation, const NewRun& run, const SessionOptions& options,

@@ -12,6 +12,13 @@ namespace pawl::cli {
 /// Reads and checks a workflow; `file` is relative to the working directory.
 [[nodiscard]] Result<Workflow> load_workflow(const CliContext& context, const std::string& file,
                                              LoadFor what = LoadFor::new_run);
+/// Returns what is likely to be wrong with a valid workflow, one printable line each: `notes.yaml:3:5: warning: ...`.
+[[nodiscard]] std::vector<std::string> warnings_of(const CliContext& context, const Workflow& workflow,
+                                                   const std::string& file);
+/// Prints warnings to standard error; with --json nothing.
+void tell_warnings(const Invocation& invocation, const std::vector<std::string>& warnings);
+/// `notes.yaml:3:5`, as compilers write it.
+[[nodiscard]] std::string place_text(const std::string& file, Place place);
 /// The path of `file`, relative to the working directory.
 [[nodiscard]] std::string absolute_path(const CliContext& context, const std::string& file);
 
@@ -20,6 +27,7 @@ struct ShowOptions {
   ViewOptions view = {};
   bool fail_on_dlq = false;                 // a completed run with failed items exits with 1
   bool name_resumed = false;                // print the run id first, also for a run that is resumed
+  std::vector<std::string> warnings = {};   // about the workflow of a new run
   BackgroundProcess* background = nullptr;  // releases the foreground once the run is durable; may be null
 };
 

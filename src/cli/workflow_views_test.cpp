@@ -11,7 +11,7 @@ class WorkflowViews : public WorkflowCliTest {};
 constexpr const char* kFailing =
     "name: notes\n"
     "steps:\n"
-    "  - { id: gather, run: 'echo gathered; echo careful >&2', capture: text }\n"
+    "  - { id: gather, run: 'echo gathered; echo careful >&2', capture: { format: text } }\n"
     "  - { id: maybe, run: 'true', when: 'false' }\n"
     "  - { id: deploy, run: 'echo trying; exit 4', retry: { attempts: 2, backoff: 1ms } }\n"
     "  - { id: publish, run: 'true' }\n";
@@ -216,7 +216,7 @@ TEST_F(WorkflowViews, LogsSayWhatIsMissing) {
   const CliResult nothing = pawl({"logs", "r1", "publish"});
   EXPECT_EQ(nothing.status, 0);
   EXPECT_EQ(nothing.out, "");
-  EXPECT_NE(nothing.err.find("runs no command"), std::string::npos) << nothing.err;
+  EXPECT_NE(nothing.err.find("it has not run"), std::string::npos) << nothing.err;
   EXPECT_NE(pawl({"logs", "other"}).err.find("PAWL-0101"), std::string::npos);
   pawl({"save", "plain"}, "{}");
   EXPECT_NE(pawl({"logs", "plain"}).err.find("PAWL-0106"), std::string::npos);

@@ -37,6 +37,12 @@ Result<Json> captured_output(const Capture& capture, ProcessResult& result) {
   return lines_of(std::move(text));
 }
 
+/// Returns what a failed command printed, for the steps after it; null if that is not what `capture` asks for.
+Json output_of_failure(const Capture& capture, ProcessResult& result) {
+  if (capture.format == CaptureFormat::none) return {};
+  return captured_output(capture, result).value_or(Json());
+}
+
 }  // namespace
 
 machine::Report report_of(const StepReport& report) {
@@ -51,11 +57,13 @@ void evaluate(const Capture& capture, ProcessResult result, machine::fact::Attem
   if (result.end.how == ProcessEnd::How::killed) {
     ended.error = fmt::format("killed by signal {} ({})", result.end.signal, strsignal(result.end.signal));
     ended.exit_code = 128 + result.end.signal;
+    ended.output = output_of_failure(capture, result);
     return;
   }
   ended.exit_code = result.end.exit_code;
   if (result.end.exit_code != 0) {
     ended.error = fmt::format("exit status {}", result.end.exit_code);
+    ended.output = output_of_failure(capture, result);
     return;
   }
   if (!result.report_error.empty()) {  // its result is unknown

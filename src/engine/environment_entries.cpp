@@ -32,6 +32,26 @@ void set_entry(std::vector<std::string>& environment, std::string entry) {
   }
 }
 
+std::vector<std::string> shell_words_of(const ShellCommand& command, Shell shell) {
+  if (shell == Shell::bash) return {"bash", "-eo", "pipefail", "-c", command.script};
+  return {"/bin/sh", "-e", "-c", command.script};  // POSIX guarantees the path: no search in PATH
+}
+
+Result<Json> set_arguments(std::vector<std::string>& environment, const ShellCommand& command, const Names& names) {
+  Json values = Json::array();
+  for (const Expression& argument : command.arguments) {
+    PAWL_TRY_ASSIGN(Json value, argument.evaluate(names));
+    const std::string text = text_of(value);
+    if (text.find('\0') != std::string::npos)
+      return fail(Code::invalid_command,
+                  "the value of ${{{}}} contains a NUL character, which an environment variable can't hold",
+                  argument.text());
+    values.push_back(std::move(value));
+    set_entry(environment, fmt::format("PAWL_ARG_{}={}", values.size(), text));
+  }
+  return values;
+}
+
 std::vector<std::string> parse_env_file(std::string_view text) {
   std::vector<std::string> entries;
   while (!text.empty()) {

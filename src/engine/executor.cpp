@@ -179,7 +179,7 @@ void Executor::perform(machine::Command&& command) {
         if constexpr (std::is_same_v<T, c::TakeMessage>) inbox_.take(it);
         if constexpr (std::is_same_v<T, c::ReadInbox>) inbox_.read(it);
         if constexpr (std::is_same_v<T, c::UnsealInbox>) inbox_.unseal();
-        if constexpr (std::is_same_v<T, c::Notify>) notify(it);
+        if constexpr (std::is_same_v<T, c::Notify>) notify();
         if constexpr (std::is_same_v<T, c::Finish>) finished(it);
       },
       command);
@@ -205,7 +205,7 @@ void Executor::checkpoint_now(Reason reason) {
 }
 
 /// Tells a person or a program outside that the run waits, failed or finished.
-void Executor::notify(const machine::command::Notify& command) {
+void Executor::notify() {
   if (context_.loop.processes() == nullptr || !context_.workflow->notify) return;
   ProcessSpec spec;
   spec.environment = context_.environment;
@@ -216,9 +216,13 @@ void Executor::notify(const machine::command::Notify& command) {
   set_entry(spec.environment, fmt::format("PAWL_STATUS={}", to_text(now.status)));
   set_entry(spec.environment, "PAWL_ERROR=" + now.error.substr(0, 4096));
   set_entry(spec.environment, fmt::format("PAWL_WAITING_FOR={}", fmt::join(waits, ", ")).substr(0, 4096));
-  static_cast<void>(command);
+  const machine::State& state = context_.state;
+  const machine::StateNames names(state, machine::scope_at(state, state.top), nullptr);
+  const Result<Json> values = set_arguments(spec.environment, *context_.workflow->notify, names);
+  if (!values)
+    return recorder_.tell({.type = event_type::kNotifyFailed, .data = {{"error", describe_in_line(values.error())}}});
   spec.working_dir = context_.base.working_dir;
-  spec.argv = {"/bin/sh", "-e", "-c", context_.workflow->notify->script};
+  spec.argv = shell_words_of(*context_.workflow->notify, context_.workflow->shell);
   const auto output = context_.make_output(context_.logs + "/notify.log", {.tail_bytes = kTailBytes});
   spec.output = output;
   spec.errors = output;
@@ -298,6 +302,14 @@ std::vector<std::pair<std::string, StepRecord>> Executor::records() const {
 bool Executor::rejected() const {
   const machine::Scope& top = machine::scope_at(context_.state, context_.state.top);
   return top.failed && top.rejected;
+}
+
+bool Executor::exhausted() const {
+  return std::ranges::any_of(context_.state.nodes, [](const auto& entry) {
+    const machine::Node& node = entry.second;
+    return node.record.status == StepStatus::failed && node.record.reason == StepReason::exhausted &&
+           !node.step->continue_on_error;
+  });
 }
 
 std::vector<Gate> Executor::gates() const {

@@ -52,6 +52,8 @@ class Executor {
   [[nodiscard]] const std::optional<Error>& trouble() const { return trouble_; }
   /// Returns whether the run failed because a person rejected something.
   [[nodiscard]] bool rejected() const;
+  /// Returns whether the run failed because a loop has used up its iterations.
+  [[nodiscard]] bool exhausted() const;
   [[nodiscard]] bool over_budget() const { return machine::over_budget(context_.state); }
   [[nodiscard]] bool paused() const { return machine::is_paused(context_.state); }
   /// Returns what the run waits for, for messages.
@@ -63,7 +65,7 @@ class Executor {
   void perform(machine::Command&& command);
   void set_timer(const machine::command::SetTimer& command);
   void finished(const machine::command::Finish& command);
-  void notify(const machine::command::Notify& command);
+  void notify();
   [[nodiscard]] Result<void> begin();
   [[nodiscard]] Result<void> make_environment();
   [[nodiscard]] std::shared_ptr<const machine::Definition> make_definition();

@@ -131,17 +131,7 @@ Result<std::vector<std::string>> Launcher::environment_of(const Attempt& attempt
     PAWL_TRY_ASSIGN(const std::string text, value.render(names));
     set_entry(entries, name + "=" + text);
   }
-  const ShellCommand& command = std::get<RunCommand>(node.step->work).command;
-  for (std::size_t i = 0; i < command.arguments.size(); ++i) {
-    PAWL_TRY_ASSIGN(Json value, command.arguments[i].evaluate(names));
-    const std::string text = text_of(value);
-    if (text.find('\0') != std::string::npos)
-      return fail(Code::invalid_command,
-                  "the value of ${{{}}} contains a NUL character, which an environment variable can't hold",
-                  command.arguments[i].text());
-    set_entry(entries, fmt::format("PAWL_ARG_{}={}", i + 1, text));
-    arguments.push_back(std::move(value));
-  }
+  PAWL_TRY_ASSIGN(arguments, set_arguments(entries, std::get<RunCommand>(node.step->work).command, names));
   const Json& previous = node.record.partial;
   set_entry(entries, "PAWL_RUN=" + context_.id.text());
   set_entry(entries, "PAWL_RUN_UUID=" + context_.uuid.text());
@@ -190,11 +180,7 @@ Result<ProcessSpec> Launcher::command_spec(Attempt& attempt, const machine::Node
     spec.working_dir = context_.services.files.absolute(place, spec.working_dir);
   }
   const auto& command = std::get<RunCommand>(node.step->work);
-  if (command.shell == Shell::bash) {
-    spec.argv = {"bash", "-eo", "pipefail", "-c", command.command.script};
-  } else {
-    spec.argv = {"/bin/sh", "-e", "-c", command.command.script};  // POSIX guarantees the path: no search in PATH
-  }
+  spec.argv = shell_words_of(command.command, command.shell);
   open_outputs(attempt, node.step->capture, spec);
   return spec;
 }
@@ -209,8 +195,8 @@ void Launcher::open_outputs(Attempt& attempt, const Capture& capture, ProcessSpe
   }
   attempt.log = context_.make_output(attempt.stems.log + ".log", {.tail_bytes = kTailBytes, .shown = shown});
   if (capture.format != CaptureFormat::none)
-    attempt.captured =
-        context_.make_output(attempt.stems.log + ".out", {.captured_bytes = kCaptureBytesMax, .shown = shown});
+    attempt.captured = context_.make_output(
+        attempt.stems.log + ".out", {.tail_bytes = kTailBytes, .captured_bytes = kCaptureBytesMax, .shown = shown});
   spec.errors = attempt.log;
   spec.output = attempt.captured != nullptr ? attempt.captured : attempt.log;
 }
@@ -320,8 +306,10 @@ void Launcher::process_ended(const Shared& attempt, const ProcessEnd& end) {
     result.printed_bytes = attempt->captured->printed_bytes();
   }
   Json details = Json::object();
-  if (attempt->log != nullptr && !attempt->log->tail().empty())
-    details["log"] = readable_tail(std::string(attempt->log->tail()));
+  for (const auto& printed : {attempt->log, attempt->captured}) {  // many tools report errors on standard output
+    if (printed == nullptr || printed->tail().empty() || details.contains("log")) continue;
+    details["log"] = readable_tail(std::string(printed->tail()));
+  }
   if (end.memory_peak_bytes > 0) details["memory_peak_bytes"] = end.memory_peak_bytes;
   StepReport told = result.report;
   machine::fact::AttemptEnded fact;

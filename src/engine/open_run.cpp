@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/hash.hpp"
+#include "codec/json_check.hpp"
 #include "domain/event_types.hpp"
 #include "engine/environment_entries.hpp"
 #include "engine/old_runs.hpp"
@@ -14,6 +15,8 @@
 
 namespace pawl {
 namespace {
+
+constexpr std::uint64_t kVariableBytesMax = 1ULL << 20;
 
 /// For an encrypted run, outputs, inputs and reports of steps are never stored in plain text in the store's folder.
 Result<void> keep_secret(const ExecutionServices& services, OpenedRun& run) {
@@ -122,6 +125,29 @@ Result<Json> resolve_vars(const Workflow& workflow, const Json& given) {
     }
   }
   return vars;
+}
+
+Result<Json> value_from_text(const Workflow& workflow, const std::string& name, const std::string& text) {
+  const auto known = std::ranges::find(workflow.vars, name, &Variable::name);
+  if (known == workflow.vars.end() || known->value.is_null() || known->value.is_string()) return Json(text);
+  const Json& usual = known->value;
+  const std::string_view kind = usual.is_boolean()  ? "true or false"
+                                : usual.is_number() ? "a number"
+                                : usual.is_array()  ? "a list in JSON"
+                                                    : "an object in JSON";
+  Json value;
+  if (check_json(text, kVariableBytesMax)) value = Json::parse(text, nullptr, false);
+  const bool fits = usual.is_number() ? value.is_number() : value.type() == usual.type();
+  if (fits) return value;
+  return fail(
+      Error{Code::invalid_variable,
+            fmt::format("variable '{}' must be {}, like its default {}; not '{}'", name, kind,
+                        compact(usual).substr(0, 60), text.substr(0, 60)),
+            {},
+            usual.is_number() || usual.is_boolean()
+                ? fmt::format("for example: --var {}={}", name, compact(usual))
+                : fmt::format("for example: --var '{}={}'", name, usual.is_array() ? "[1, 2]" : R"({"key": 1})"),
+            0});
 }
 
 Result<OpenedRun> open_new(const ExecutionServices& services, const NewRun& run) {

@@ -21,6 +21,10 @@ struct NewRun {
 /// Returns values for all declared variables. Fails with invalid_variable if one is missing or not declared.
 [[nodiscard]] Result<Json> resolve_vars(const Workflow& workflow, const Json& given);
 
+/// Returns the value that a person means by `text`: JSON of the type of the variable's default, or the text itself if
+/// the default is a string or null. Fails with invalid_variable if the text is not of that type.
+[[nodiscard]] Result<Json> value_from_text(const Workflow& workflow, const std::string& name, const std::string& text);
+
 /// Returns the working directory for the commands of the workflow, relative to the folder of its file.
 [[nodiscard]] Result<std::string> working_folder(LocalFiles& files, const Workflow& workflow, const Json& vars);
 

@@ -5,6 +5,11 @@
 namespace pawl {
 namespace {
 
+/// Older versions recorded every value of --var as text.
+bool is_same(const Json& recorded, const Json& value) {
+  return recorded == value || (recorded.is_string() && recorded == text_of(value));
+}
+
 /// Compares without the values of masked keys, which are not recorded, and notes those values in `masked`.
 Result<void> check_same_vars(const NewRun& run, const RunState& state, KeyValues& masked) {
   const Workflow& workflow = *run.workflow;
@@ -14,7 +19,7 @@ Result<void> check_same_vars(const NewRun& run, const RunState& state, KeyValues
   for (const auto& [name, value] : vars.items()) {
     // With a changed workflow the defaults may differ, and that is refused as a changed workflow.
     if (!run.vars.contains(name) && workflow.hash != state.workflow_hash) continue;
-    if (!state.vars.contains(name) || state.vars[name] != value) different.push_back(name);
+    if (!state.vars.contains(name) || !is_same(state.vars[name], value)) different.push_back(name);
   }
   if (different.empty()) return {};
   return fail(

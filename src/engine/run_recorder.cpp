@@ -257,6 +257,10 @@ SaveDraft RunRecorder::draft_of(const machine::SaveBatch& batch) {
     request.step = main->step.substr(0, kLabelBytesMax);
     request.stage = stage_of(*main);
     request.also = other_labels(batch.labels, *main);
+  } else {  // of reports and messages: nobody asked for this checkpoint
+    const bool in_step = context_.state.busy_attempts() > 0;
+    request.kind = in_step ? Kind::step_start : Kind::step_complete;
+    request.reason = in_step ? Reason::before_step : Reason::after_step;
   }
   request.status = checkpoint_status(context_.state.status);
   request.duplicates = Duplicates::write;
@@ -336,7 +340,8 @@ void RunRecorder::begin(bool light) {
   SaveDraft draft;
   draft.is_change = true;
   draft.request = draft_.request;
-  draft.request.kind = Kind::manual;
+  draft.request.kind = Kind::step_start;
+  draft.request.reason = Reason::before_step;
   draft.request.status = Status::active;
   draft.request.expected_parent = latest_;
   begin(draft);

@@ -171,7 +171,7 @@ Result<void> how_it_ended(const Executor& executor) {
                         {},
                         {},
                         0,
-                        Advice::fix_failed_step,
+                        executor.exhausted() ? Advice::raise_loop_max : Advice::fix_failed_step,
                         {.run = run}});
     case RunStatus::waiting: return it_waits(executor);
     case RunStatus::cancelled:

@@ -52,6 +52,32 @@ bool is_assignment(std::string_view word) {
   return std::ranges::all_of(word.substr(0, equals), [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
 }
 
+/// Returns the size of the first word, with its quotes.
+std::size_t word_size(std::string_view text) {
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && (c == '\'' || c == '"')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else if (c == '\\' && quote != '\'') {
+      ++i;
+    } else if (quote == 0 && std::string_view(" \t\n;|&<>()").find(c) != std::string_view::npos) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
+/// Returns the option of the interpreter that is followed by a program; empty if it is none.
+std::string_view option_for_program(std::string_view name) {
+  name = name.substr(name.rfind('/') + 1);
+  if (name == "python" || name == "python3") return "-c";
+  if (name == "perl" || name == "ruby" || name == "node") return "-e";
+  return name == "php" ? "-r" : "";
+}
+
 class Collector {
  public:
   Collector(const Workflow& workflow, LocalFiles& files, const HandlerRegistry& handlers)
@@ -69,6 +95,10 @@ class Collector {
     if (const auto* command = std::get_if<RunCommand>(&step.work)) {
       look_at_command(step, path, command->command.script);
       look_for_shell_names(step, path, command->command.script);
+      if (const std::string interpreter = interpreter_of_value(command->command.script); !interpreter.empty())
+        add(step.place, path,
+            fmt::format("'{}' executes the value as a part of its program; pass it as an argument or in 'env'",
+                        interpreter));
     }
     if (const auto* call = std::get_if<CallHandler>(&step.work); call != nullptr && !handlers_.has(call->name))
       add(step.place, path, fmt::format("handler '{}' is not registered in this program", call->name));
@@ -146,6 +176,32 @@ std::string first_program(const std::string& script) {
     if (!is_assignment(word)) return word.find('/') != std::string::npos && is_plain(word) ? word : "";
     if (!is_plain(word)) return "";  // its value may continue after the space
     begin = script.find_first_not_of(kSpace, end);
+  }
+  return "";
+}
+
+std::string interpreter_of_value(std::string_view script) {
+  std::string_view interpreter;
+  std::string_view option;
+  bool is_program = false;  // the next word
+  while (!script.empty()) {
+    const std::size_t size = word_size(script);
+    if (size == 0) {
+      if (script.front() != ' ' && script.front() != '\t') option = {};  // the end of the command
+      is_program = is_program && !option.empty();
+      script.remove_prefix(1);
+      continue;
+    }
+    const std::string_view word = script.substr(0, size);
+    script.remove_prefix(size);
+    if (is_program && word.find("PAWL_ARG_") != std::string_view::npos)
+      return fmt::format("{} {}", interpreter, option);
+    is_program = !option.empty() && word == option;
+    if (!word.starts_with('-')) option = {};  // a file: options after it are its own
+    if (const std::string_view starts = option_for_program(word); !starts.empty()) {
+      interpreter = word;
+      option = starts;
+    }
   }
   return "";
 }

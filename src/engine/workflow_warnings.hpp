@@ -26,4 +26,8 @@ struct WorkflowWarning {
 /// Returns the first program of a command if it is a path such as `./gather.sh`, otherwise an empty text.
 [[nodiscard]] std::string first_program(const std::string& script);
 
+/// Returns the interpreter, for example `python3 -c`, whose program text contains a value of the workflow (PAWL_ARG_n);
+/// empty if there is none. `script` is a command as the shell gets it.
+[[nodiscard]] std::string interpreter_of_value(std::string_view script);
+
 }  // namespace pawl

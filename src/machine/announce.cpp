@@ -46,7 +46,7 @@ void announce_begun_step(Turn& t, const Node& node) {
   tell_lasting(t, event_type::kStepStarted, &node, std::move(data));
 }
 
-void announce_settled_step(Turn& t, const Node& node, const std::string& cached_from) {
+void announce_settled_step(Turn& t, const Node& node) {
   const StepRecord& record = node.record;
   if (record.status == StepStatus::failed && t.s.confidence)
     tell_lasting(t, event_type::kConfidenceAdjusted, &node, {{"confidence", *t.s.confidence}});
@@ -63,7 +63,7 @@ void announce_settled_step(Turn& t, const Node& node, const std::string& cached_
     data["cache_key"] = cache_hash(*node.step, node.cache_key);
     if (!has_large_output) data["output"] = record.output;
   }
-  if (!cached_from.empty()) data["cached_from"] = cached_from;
+  if (!node.cached_from.empty()) data["cached_from"] = node.cached_from;
   t.out.push_back(command::Tell{.type = type_of_end(record.status),
                                 .path = node.path,
                                 .data = std::move(data),
@@ -171,12 +171,17 @@ void announce_item(Turn& t, const Node& node, std::uint64_t index) {
 
 void announce_ended_item(Turn& t, const Node& node, const Scope* item, const recorded::ItemEnded& ended) {
   std::uint32_t attempts = 0;
-  for (const NodeId id : item == nullptr ? std::vector<NodeId>() : item->nodes)
-    attempts = std::max(attempts, node_at(t.s, id).record.attempts);
+  std::int64_t began_us = t.now.us;
+  for (const NodeId id : item == nullptr ? std::vector<NodeId>() : item->nodes) {
+    const StepRecord& record = node_at(t.s, id).record;
+    attempts = std::max(attempts, record.attempts);
+    if (record.started.us != 0) began_us = std::min(began_us, record.started.us);
+  }
   Json data = {{"index", ended.index},
                {"hash", fmt::format("{:016x}", ended.hash)},
                {"status", ended.failed ? "failed" : "completed"},
-               {"attempts", attempts}};
+               {"attempts", attempts},
+               {"ms", static_cast<std::uint64_t>((t.now.us - began_us) / 1000)}};
   data["item"] = ended.item == nullptr ? Json() : *ended.item;
   if (ended.failed) {
     data["error"] = ended.error;
@@ -184,6 +189,8 @@ void announce_ended_item(Turn& t, const Node& node, const Scope* item, const rec
   }
   const auto& output = ended.output_of == 0 ? ended.output : node_at(t.s, item->nodes.back()).output;
   data["output"] = output == nullptr ? Json() : *output;
+  const Node* const last = item == nullptr || item->nodes.empty() ? nullptr : &node_at(t.s, item->nodes.back());
+  if (last != nullptr && !last->cached_from.empty()) data["cached_from"] = last->cached_from;
   tell_lasting(t, event_type::kItemCompleted, &node, std::move(data));
 }
 
@@ -280,6 +287,7 @@ void announce_ended_run(Turn& t) {
   if (s.status == RunStatus::waiting) data["for"] = waiting_for(s);
   data["usage"] = s.usage.document();
   data["usage"].erase("api_calls");
+  if (s.status == RunStatus::completed && s.outputs.is_object() && !s.outputs.empty()) data["outputs"] = s.outputs;
   tell_lasting(t, event_type_of(s.status), nullptr, std::move(data));
 }
 

@@ -142,12 +142,13 @@ TEST_F(AnnounceTest, ItemsAreAnnouncedAsAWhole) {
     ["map_started", "m", {"items": 3, "parallel": 1}],
     ["map_progress", "m", {"total": 3, "done": 0, "failed": 0}],
     ["item_started", "m", {"index": 0}],
-    ["item_completed", "m", {"index": 0, "hash": "", "status": "completed", "attempts": 2, "item": "p", "output": 7}],
+    ["item_completed", "m", {"index": 0, "hash": "", "status": "completed", "attempts": 2, "ms": 100, "item": "p", "output": 7}],
     ["item_started", "m", {"index": 1}],
     ["item_failed", "m",
-     {"index": 1, "hash": "", "status": "failed", "attempts": 2, "item": "q", "error": "m[1].b: exit status 2"}],
+     {"index": 1, "hash": "", "status": "failed", "attempts": 2, "ms": 100, "item": "q",
+      "error": "m[1].b: exit status 2"}],
     ["item_started", "m", {"index": 2}],
-    ["item_completed", "m", {"index": 2, "hash": "", "status": "completed", "attempts": 1, "item": "r"}],
+    ["item_completed", "m", {"index": 2, "hash": "", "status": "completed", "attempts": 1, "ms": 0, "item": "r"}],
     ["map_completed", "m", {"total": 3, "failed": 1}]])");
   for (const std::size_t end : {3U, 5U, 7U}) expected[end][2]["hash"] = hash(expected[end][2]["item"]);
   expected[7][2]["output"] = large;

@@ -42,6 +42,8 @@ void begin(State& s, Node& node, Timestamp at) {
   if (std::holds_alternative<Loop>(node.step->work) && node.record.iteration == 0) node.record.iteration = 1;
 }
 
+Timestamp before(Timestamp at, std::uint64_t ms) { return {at.us - static_cast<std::int64_t>(ms) * 1000}; }
+
 void note_start(Node& node, std::uint32_t start) { node.record.starts = std::max(node.record.starts, start); }
 
 void note_confidence(State& s, Node& node, const std::optional<double>& value) {
@@ -84,6 +86,9 @@ void open_again(State& s, Node& node) {
   record.clear_reason();
   record.retryable = true;
   record.due = {};
+  record.output = Json();
+  record.output_event = 0;
+  node.output = nullptr;
 }
 
 /// Prepares an unfinished step for a resume.
@@ -210,7 +215,7 @@ void apply_to(State& s, Node& node, const AttemptReported& r, Timestamp at) {
   if (r.decisions > 0) node.record.decisions = r.decisions;
 }
 void apply_to(State& s, Node& node, const AttemptEnded& r, Timestamp at) {
-  begin(s, node, at);
+  begin(s, node, before(at, r.ms));  // the start of an item's steps is not recorded
   note_start(node, r.start);
   count_usage(s, node, r.start, r.usage);
   note_confidence(s, node, r.confidence);
@@ -232,7 +237,7 @@ void apply_to(State& s, Node& node, const AsideBegan& r, Timestamp at) {
   node.record.error = r.error;
   node.record.retryable = r.retryable;
   node.record.set_reason(r.reason);
-  if (r.aside == Aside::low_confidence) node.record.output = r.output;
+  node.record.output = r.output;
 }
 /// Small outputs are part of the step's record. Larger ones are in the record that it names, and perhaps in memory.
 void set_output(State& s, Node& node, const StepSettled& r) {
@@ -271,7 +276,7 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
     note_confidence(s, node, r.confidence);
   }
   if (is_settled(node)) return;
-  begin(s, node, at);
+  begin(s, node, before(at, r.start > 0 ? r.ms : 0));
   s.reached_gates.erase(node.path);
   StepRecord& record = node.record;
   record.decisions = 0;

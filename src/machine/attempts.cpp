@@ -122,7 +122,7 @@ void fail_attempt(Turn& t, Node& node, const fact::AttemptEnded& f, std::string 
   announce_failed_attempt(t, node, delay);
   // Whether computed attempts are used up is known only now: an automatic resume must not start another one.
   const bool used_up = node.own != nullptr && node.record.spent >= retry_of(node).attempts.value_or(1);
-  if (!delay) return fail_step(t, node, std::move(error), may_retry && !used_up);
+  if (!delay) return fail_step(t, node, std::move(error), may_retry && !used_up, StepReason::none, f.output);
   label(t, Kind::error, Reason::step_failed, &node);
   set_activity(t.s, node, Activity::backoff);
   record(t, recorded::RetryPlanned{.path = node.path, .due = after(t, *delay)});

@@ -1,3 +1,4 @@
+#include "machine/names.hpp"
 #include "testing/machine_fixture.hpp"
 
 namespace pawl::machine {
@@ -229,6 +230,92 @@ TEST_F(MachineTest, AMissInTheCacheRunsTheStepAndStoresItsResult) {
   end("a", 0, "fresh");
   ASSERT_EQ(all<command::StoreCache>().size(), 1U);
   EXPECT_EQ(all<command::StoreCache>()[0].key, "key");
+}
+
+TEST_F(MachineTest, TheOutputOfTheLastFailedAttemptIsThatOfTheStep) {
+  Step a = handler("a");
+  a.retry.attempts = 2;
+  a.continue_on_error = true;
+  sequential({a, handler("b")});
+  begin();
+  end("a", 1, "first");
+  EXPECT_EQ(at("a").record.output, Json());
+  wait(Milliseconds(150));
+  end("a", 1, "second");
+  EXPECT_EQ(status("a"), StepStatus::failed);
+  EXPECT_EQ(at("a").record.output, "second");
+  crash_and_resume();
+  EXPECT_EQ(at("a").record.output, "second");
+}
+
+TEST_F(MachineTest, AStepThatRunsAgainStartsWithoutTheOutputOfItsFailure) {
+  const std::string large(kOutputInline + 1, 'x');
+  sequential({handler("a")});
+  begin();
+  end("a", 1, large);
+  EXPECT_NE(at("a").record.output_event, 0U);
+  crash_and_resume();
+  EXPECT_EQ(at("a").record.output_event, 0U);
+  EXPECT_EQ(output_of(at("a")).value_or("?"), Json());
+  end("a", 0, "done");
+  EXPECT_EQ(at("a").record.output, "done");
+}
+
+TEST_F(MachineTest, StepsOnFailureAndWhatFollowsThemKnowTheOutputOfTheFailure) {
+  Step a = handler("a");
+  a.on_failure = list({handler("f")});
+  a.continue_on_error = true;
+  sequential({a});
+  begin();
+  end("a", 1, "cause");
+  EXPECT_EQ(at("a").record.output, "cause");
+  crash_and_resume();
+  EXPECT_EQ(at("a").record.output, "cause");
+  end(started().at(0));
+  EXPECT_EQ(status("a"), StepStatus::failed);
+  EXPECT_EQ(at("a").record.output, "cause");
+}
+
+TEST_F(MachineTest, ARescuedStepHasNoOutput) {
+  Step a = handler("a");
+  a.on_failure = list({handler("f")});
+  a.rescue = true;
+  sequential({a});
+  begin();
+  end("a", 1, "cause");
+  end(started().back());
+  EXPECT_EQ(status("a"), StepStatus::completed);
+  EXPECT_EQ(at("a").record.output, Json());
+}
+
+TEST_F(MachineTest, TheStartOfAnItemsStepIsThatOfItsAttempt) {
+  sequential({map_of("m", {1}, {handler("a"), handler("b")})});
+  begin();
+  const Timestamp began = now;
+  now.us += 70'000;
+  const Node& a = at("m[0].a");
+  feed(fact::AttemptEnded{.node = a.id, .start = 1, .ms = 70});
+  EXPECT_EQ(at("m[0].a").record.started.us, began.us);
+  now.us += 30'000;
+  const Node& b = at("m[0].b");
+  feed(fact::AttemptEnded{.node = b.id, .start = 1, .exit_code = 1, .ms = 30});
+  EXPECT_EQ(at("m[0].b").record.started.us, began.us + 70'000);
+  const auto tells = all<command::Tell>();
+  const auto failed = std::ranges::find(tells, "item_failed", &command::Tell::type);
+  ASSERT_NE(failed, tells.end());
+  EXPECT_EQ(failed->data["ms"], 100);
+}
+
+TEST_F(MachineTest, AReportLeftInTheLastIterationOfALoopThatIsUsedUpIsNotCountedAgain) {
+  Step l = loop_of("l", 1, {handler("a")});
+  std::get<Loop>(l.work).until = expression("false");
+  sequential({l});
+  begin();
+  end("l[1].a", 0, {}, {.usage = {.tokens = 5}});
+  EXPECT_EQ(at("l").record.reason, StepReason::exhausted);
+  s = parsed(restore(definition(), saved()));
+  feed(fact::AttemptLeft{"l[1].a", 1, {.usage = {.tokens = 5}}});
+  EXPECT_EQ(s.usage.tokens, 5U);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Reason reason_of(RunStatus status) {
   switch (status) {
     case RunStatus::completed: return Reason::workflow_completed;
     case RunStatus::failed: return Reason::step_failed;
-    case RunStatus::waiting: return Reason::manual;
+    case RunStatus::waiting: return Reason::before_step;
     default: return Reason::signal;
   }
 }

@@ -47,15 +47,22 @@ void cool_down(Turn& t, Node& node) {
   node.wait_timer = set_timer(t, TimerKind::cool_down, node.id, node.record.due);
 }
 
+/// Stops the map if too many items have failed. Running items may fail after that and count, too.
+void note_failures(Node& node) {
+  MapState& map = *node.map;
+  if (map.stopped && !map.too_many_failed) return;
+  const auto error = too_many_failed(node);
+  if (!error) return;
+  map.stopped = map.too_many_failed = true;
+  map.error = *error;
+}
+
 void begin_items(Turn& t, Node& node) {
   MapState& map = *node.map;
   announce_map_progress(t, node);
   map.next = 0;
   set_activity(t.s, node, Activity::inner);
-  if (const auto error = too_many_failed(node)) {
-    map.stopped = true;
-    map.error = *error;
-  }
+  note_failures(node);
   if (!map.stopped && map_of(node).circuit_breaker && node.record.due > t.now) return cool_down(t, node);
   t.tasks.push_back({Task::What::start_items, node.id, node.scope});
 }
@@ -157,10 +164,7 @@ void trip(Turn& t, Node& node) {
 
 void item_failed(Turn& t, Node& node) {
   MapState& map = *node.map;
-  if (const auto error = too_many_failed(node); error && !map.stopped) {
-    map.stopped = true;
-    map.error = *error;
-  }
+  note_failures(node);
   ++map.failures_in_a_row;
   const auto& breaker = map_of(node).circuit_breaker;
   if (breaker && (map.probing || map.failures_in_a_row >= breaker->failures)) trip(t, node);

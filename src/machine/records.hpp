@@ -75,7 +75,7 @@ struct AsideBegan {
   std::string error = {};  // of the step, for on_failure
   StepReason reason = StepReason::none;
   bool retryable = true;
-  Json output = {};  // of the attempt, for low_confidence
+  Json output = {};  // of the attempt
 };
 struct StepSettled {
   static constexpr const char* kType = "step_settled";

@@ -87,7 +87,8 @@ void settle(Turn& t, Node& node, Settled how) {
                                   .confidence = how.report.confidence,
                                   .ms = how.ms,
                                   .cached_from = how.cached_from});
-  announce_settled_step(t, node, how.cached_from);
+  node.cached_from = how.cached_from;
+  announce_settled_step(t, node);
   node.stop = Stop::none;
   const Scope& scope = scope_at(t.s, node.scope);
   if (scope.kind != ScopeKind::item) label_end(t, node);
@@ -111,15 +112,21 @@ void complete(Turn& t, Node& node, Json output, std::uint64_t output_of) {
   settle(t, node, {.status = StepStatus::completed, .output = std::move(output), .output_of = output_of});
 }
 
-void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReason reason) {
+void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReason reason, Json output) {
   node.record.error = error;
   const bool aside = node.step->on_failure != nullptr && node.record.aside == Aside::none && t.s.hold == Hold::none;
   if (aside && node.stop == Stop::none) {
     node.record.retryable = retryable;
     node.record.set_reason(reason);
+    node.record.output = std::move(output);
     return begin_aside(t, node, Aside::on_failure);
   }
-  settle(t, node, {.status = StepStatus::failed, .reason = reason, .error = std::move(error), .retryable = retryable});
+  settle(t, node,
+         {.status = StepStatus::failed,
+          .reason = reason,
+          .error = std::move(error),
+          .retryable = retryable,
+          .output = std::move(output)});
 }
 
 void begin_aside(Turn& t, Node& node, Aside aside) {
@@ -159,9 +166,12 @@ void aside_ended(Turn& t, Node& node, Scope& scope) {
     announce_rescue(t, node);
     return settle(t, node, {.status = StepStatus::completed, .detail = error, .no_output = true});
   }
-  settle(
-      t, node,
-      {.status = StepStatus::failed, .reason = node.record.reason, .error = error, .retryable = node.record.retryable});
+  settle(t, node,
+         {.status = StepStatus::failed,
+          .reason = node.record.reason,
+          .error = error,
+          .retryable = node.record.retryable,
+          .output = node.record.output});
 }
 
 void stop_scope(Turn& t, Scope& scope, Stop why) {

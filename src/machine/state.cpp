@@ -304,7 +304,7 @@ Node* resolve_open(State& s, std::string_view path) {
     const auto& map = owner->record.map;
     const bool done =
         scope.kind == ScopeKind::item && map && map->done.contains(scope.index) && !map->failed.contains(scope.index);
-    const bool past = scope.kind == ScopeKind::iteration && scope.index < owner->record.iteration;
+    const bool past = scope.kind == ScopeKind::iteration && scope.index <= owner->record.spent;
     open = open && !over(*owner) && !done && !past;
   }
   if (open) return node;

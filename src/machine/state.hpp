@@ -81,8 +81,9 @@ struct MapState {
   std::set<std::uint64_t> running = {};
   std::set<std::uint64_t> loading = {};
   std::uint32_t failures_in_a_row = 0;
-  bool stopped = false;  // no item starts any more
-  bool open = false;     // the circuit breaker
+  bool stopped = false;          // no item starts any more
+  bool too_many_failed = false;  // the reason for that
+  bool open = false;             // the circuit breaker
   bool probing = false;
   bool merged = false;  // the worktrees of its items
   bool reducing = false;
@@ -111,7 +112,8 @@ struct Node {
   Stop stop = Stop::none;
   std::shared_ptr<const Json> output = {};  // cache of an output that is in a record
   bool output_requested = false;
-  std::string output_error = {};                                                  // why it can't be used
+  std::string cached_from = {};   // RUN@SEQ that the output comes from, if it was cached
+  std::string output_error = {};  // why it can't be used
   std::map<std::string, std::shared_ptr<const Json>, std::less<>> previous = {};  // cache of outputs in records, by ID
   TimerId wait_timer = TimerId::none;
   TimerId attempt_timer = TimerId::none;

@@ -45,8 +45,7 @@ void release_permits(Turn& t, Node& node);
 
 // announce.cpp: what observers are told. Each is called where the machine decides it.
 void announce_begun_step(Turn& t, const Node& node);
-/// `cached_from` is the RUN@SEQ that its output comes from, or empty.
-void announce_settled_step(Turn& t, const Node& node, const std::string& cached_from);
+void announce_settled_step(Turn& t, const Node& node);
 void announce_breakpoint(Turn& t, const Node& node, const char* where);
 /// Once per execution, if the budget keeps the step from starting.
 void announce_budget(Turn& t, const Node& node);
@@ -125,7 +124,8 @@ struct Settled {
 void settle(Turn& t, Node& node, Settled how);
 void complete(Turn& t, Node& node, Json output, std::uint64_t output_of = 0);
 /// The last attempt failed: runs `on_failure`, then settles.
-void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReason reason = StepReason::none);
+void fail_step(Turn& t, Node& node, std::string error, bool retryable, StepReason reason = StepReason::none,
+               Json output = {});
 void begin_aside(Turn& t, Node& node, Aside aside);
 void aside_ended(Turn& t, Node& node, Scope& scope);
 /// Ends everything under way in the node. With fail_fast and deadline it settles; otherwise it can go on at a resume.

@@ -26,8 +26,8 @@ Result<WorkflowRunDetails> workflow_run_details(Store& store, const RunId& run, 
       details.outputs.push_back(std::move(output));
     }
   }
-  if (options.events_max > 0) {
-    PAWL_TRY_ASSIGN(details.events, newest_events(store, details.report, options.events_max));
+  if (options.events.limit > 0) {
+    PAWL_TRY_ASSIGN(details.events, some_events(store, details.report, options.events));
   }
   return details;
 }

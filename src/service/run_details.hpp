@@ -36,7 +36,7 @@ struct WorkflowRunDetails {
   RunProgress progress;
   Lineage lineage;
   std::vector<Json> outputs;  // of report.steps, in the same order; null: none
-  std::vector<Event> events;  // the newest, oldest first
+  std::vector<Event> events;  // oldest first
 };
 
 /// A run whose steps a script calls.
@@ -61,7 +61,7 @@ using RunDetails = std::variant<WorkflowRunDetails, StepsRunDetails, PlainRunDet
 struct DetailOptions {
   Detail detail = Detail::state;
   enum class Outputs : std::uint8_t { omit, read } outputs = Outputs::omit;
-  std::size_t events_max = 0;
+  EventsWanted events = {};
   std::size_t checkpoints_max = 0;
 };
 

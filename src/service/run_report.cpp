@@ -57,6 +57,8 @@ class EventSteps {
     record.error = text_in(data, "error");
     if (record.status == StepStatus::skipped) record.set_reason(StepReason::skipped, text_in(data, "reason"));
     record.ended = event.created;
+    if (record.started.us == 0)
+      record.started.us = event.created.us - static_cast<std::int64_t>(record.duration_ms) * 1000;
     if (data.contains("output")) record.output_event = event.number;
   }
 
@@ -310,13 +312,16 @@ std::vector<NextAction> next_actions(const RunReport& report) {
   const bool resumable = (status == RunStatus::failed && !was_rejected(report.standing.state)) ||
                          status == RunStatus::interrupted || status == RunStatus::waiting;
   const std::string top = report.standing.state.parent_run.empty() ? run : report.standing.state.parent_run;
-  if (resumable && !budget && !report.standing.owner) actions.push_back({Advice::resume, {.run = top}});
+  const bool exhausted = status == RunStatus::failed && was_exhausted(report.standing.state);
+  const Advice onward = exhausted ? Advice::raise_loop_max : Advice::resume;
+  if (resumable && !budget && !report.standing.owner) actions.push_back({onward, {.run = top}});
   return actions;
 }
 
-Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit) {
+Result<std::vector<Event>> some_events(Store& store, const RunReport& report, const EventsWanted& wanted) {
   const std::uint64_t last = report.standing.events;
-  return store.events(report.info.id, last > limit ? last - limit : 0, limit);
+  const std::uint64_t newest = last > wanted.limit ? last - wanted.limit : 0;
+  return store.events(report.info.id, wanted.after.value_or(newest), wanted.limit);
 }
 
 }  // namespace pawl

@@ -68,7 +68,11 @@ struct NextAction {
 /// Most urgent first.
 [[nodiscard]] std::vector<NextAction> next_actions(const RunReport& report);
 
-/// Returns the newest events, oldest first.
-[[nodiscard]] Result<std::vector<Event>> newest_events(Store& store, const RunReport& report, std::size_t limit);
+struct EventsWanted {
+  std::optional<std::uint64_t> after = {};  // those after this number; none: the newest ones
+  std::size_t limit = 0;
+};
+/// Returns the wanted events, oldest first.
+[[nodiscard]] Result<std::vector<Event>> some_events(Store& store, const RunReport& report, const EventsWanted& wanted);
 
 }  // namespace pawl

@@ -42,6 +42,12 @@ bool was_rejected(const RunState& state) {
          });
 }
 
+bool was_exhausted(const RunState& state) {
+  return state.status == RunStatus::failed && std::ranges::any_of(state.steps, [](const auto& step) {
+           return step.second.status == StepStatus::failed && step.second.reason == StepReason::exhausted;
+         });
+}
+
 Result<StandingRun> standing_run(Store& store, const RunId& id) {
   PAWL_TRY_ASSIGN(StandingRun run, look(store, id));
   // The run may have been resumed between the two reads, so a crash must be seen twice.

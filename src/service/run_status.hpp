@@ -34,6 +34,10 @@ inline constexpr std::string_view kUnknownStatus = "unknown";
 /// Returns whether the run failed because a person rejected a step. That is final: a resume fails at once.
 [[nodiscard]] bool was_rejected(const RunState& state);
 
+/// Returns whether the run failed because a loop has used up its iterations: a resume fails at once unless its `max` is
+/// raised.
+[[nodiscard]] bool was_exhausted(const RunState& state);
+
 /// Returns those of the newest thousand runs that can be resumed: unfinished, without an owner, and not child runs.
 [[nodiscard]] Result<std::vector<RunInfo>> resumable_runs(Store& store);
 

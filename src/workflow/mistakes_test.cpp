@@ -143,6 +143,14 @@ constexpr Wrong kWrong[] = {
     {"steps: [{ loop: { max: '${five}' }, steps: [{ run: x }] }]\n",
      "1:25 unknown name 'five' | known names: env, index, item, loop, map, run, steps, vars; write a literal ${ as "
      "$${"},
+    {"vars: { stage: x }\nsteps: [{ run: x, when: vars.stage == prod }]\n",
+     "2:39 unknown name 'prod' | known names: env, index, item, loop, map, run, steps or vars; a text needs quotes: "
+     "'prod'"},
+    {"steps: [{ id: l, loop: { max: 2, until: t.output.ok }, steps: [{ id: t, run: x }] }]\n",
+     "1:41 unknown name 't' | write steps.t.output.ok"},
+    {"steps: [{ id: a, run: x, capture: json }]\n",
+     "1:35 'capture: json' names the output 'json'; it does not set its format | write capture: { format: json }, or, "
+     "for the name, capture: { as: json }"},
     {"steps: [{ loop: { max: '${0}' }, steps: [{ run: x }] }]\n",
      "1:24 'max' must be a whole number from 1 to 1000000, not '0' | for example 10"},
     {"steps: [{ id: a, wait_for: { signal: '${steps.b.output}' } }, { id: b, run: x }]\n",

@@ -178,10 +178,17 @@ class NameCheck {
     if (!view_.in_retry && (name == "exit_code" || name == "error")) {
       return add(fmt::format("'{}' exists only in 'when' of 'retry'", name), fmt::format("write steps.ID.{}", name));
     }
-    add(fmt::format("unknown name '{}'", name),
-        did_you_mean(name, known,
-                     std::find(vars_.begin(), vars_.end(), name) != vars_.end() ? fmt::format("write vars.{}", name)
-                                                                                : "known names: " + one_of(known)));
+    add(fmt::format("unknown name '{}'", name), did_you_mean(name, known, way_out(name, known)));
+  }
+
+  /// Returns what to write instead of a name that resembles no known one.
+  std::string way_out(const std::string& name, const Words& known) const {
+    if (std::find(vars_.begin(), vars_.end(), name) != vars_.end()) return fmt::format("write vars.{}", name);
+    const bool is_step =
+        std::ranges::any_of(view_.frames, [&](const Frame& frame) { return frame.scope->index.contains(name); });
+    if (is_step) return fmt::format("write steps.{}", path_.size() > 1 ? to_text(path_) : name + ".output");
+    const std::string names = "known names: " + one_of(known);
+    return path_.size() > 1 ? names : fmt::format("{}; a text needs quotes: '{}'", names, name);
   }
 
   const Path& path_;

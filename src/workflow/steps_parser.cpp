@@ -193,6 +193,14 @@ void StepsParser::declare_alias(Outline& outline, const YamlNode& step, std::siz
   const YamlNode* alias = capture != nullptr && capture->is_map() ? capture->find("as") : capture;
   if (alias == nullptr || !alias->is_scalar()) return;  // its type is checked when the step is read
   const std::string& name = alias->text;
+  // A run that was begun with such a file can still be resumed.
+  const bool is_format = alias == capture && (name == "text" || name == "json" || name == "lines");
+  if (is_format && inherited_.unhonoured == Unhonoured::refuse) {
+    reader_.faults().add(
+        alias->place, fmt::format("'capture: {}' names the output '{}'; it does not set its format", name, name),
+        fmt::format("write capture: {{ format: {0} }}, or, for the name, capture: {{ as: {0} }}", name));
+    return;
+  }
   if (!is_identifier(name)) {
     reader_.faults().add(alias->place, fmt::format("invalid name of a captured value: '{}'", name.substr(0, 100)),
                          "use a letter, then letters, digits or '_'");

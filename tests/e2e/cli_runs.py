@@ -216,6 +216,17 @@ def run_resume_with_other_values_exits_with_2(case):
     run_resume(case, "--var", "who=mars", status=2)
 
 
+def run_resume_of_a_run_whose_number_was_recorded_as_text_continues(case):
+    """Older versions recorded each value of --var as text."""
+    case.write("workflow.yaml", "vars: {n: 1}\nsteps:\n- {id: a, run: 'echo ${vars.n} >> log; [ -e go ]', retry: {attempts: 2, backoff: 1ms}}\n")
+    run_resume(case, "--var-json", 'n="5"', status=1)
+    run_resume(case, "--var", "n=6", status=2)
+    case.write("go", "")
+    case.pawl("resume", "r", status=0)
+    run_resume(case, "--var", "n=5", status=0)
+    equal(case.log()[-1], "5")
+
+
 def run_resume_passes_values_that_are_not_saved(case):
     os.mkdir(os.path.join(case.folder, "store"))
     case.write("store/config.yaml", "secrets: { state_keys: [token] }\n")

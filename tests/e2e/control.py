@@ -323,7 +323,7 @@ steps:
   - id: pages
     map: {items: [a, b, c, d, e], on_item_failure: dlq}
     steps:
-      - {id: write, run: "echo ${item} >> ran.txt; test ${item} != d || test -e mended", retry: {attempts: 1}, capture: text}
+      - {id: write, run: "echo ${item} >> ran.txt; test ${item} != d || test -e mended", retry: {attempts: 1}, capture: {format: text}}
     reduce: {run: 'cp "$PAWL_ITEMS" items.jsonl; echo reduced >> ran.txt'}
   - {id: after, run: echo after >> ran.txt}
 """

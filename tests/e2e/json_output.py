@@ -13,7 +13,7 @@ WORKFLOW = """\
     steps:
       - id: first
         run: echo '{"tokens":5,"cost_usd":0.01}' >> $PAWL_RESULT; echo hello
-        capture: text
+        capture: { format: text }
       - id: pages
         needs: [first]
         map: { items: [1, 2, 3], on_item_failure: dlq }

@@ -117,7 +117,7 @@ def settings_can_be_expressions(case):
 
 
 def an_invalid_setting_fails_the_step(case):
-    done = case.run("vars: { n: 2 }\nsteps: [{ id: l, loop: { max: '${vars.n}' }, steps: [{ run: x }] }]\n", "--var", "n=many", status=1)
+    done = case.run("vars: { n: null }\nsteps: [{ id: l, loop: { max: '${vars.n}' }, steps: [{ run: x }] }]\n", "--var", "n=many", status=1)
     holds(done.stdout + done.stderr, "'max: ${vars.n}' must be a whole number from 1 to 1000000, not 'many'")
 
 
