@@ -214,7 +214,7 @@ Scenario measure_map(const MapSettings& settings) {
   scenario.figures.push_back({"wall time, start of the process to its end", seconds, "s"});
   scenario.figures.push_back({"processor time, all threads", whole.at("cpu_s").get<double>(), "s"});
   scenario.goals.push_back(
-      {"durable items per second", static_cast<double>(settings.items) / seconds, Goal::Sense::at_least, 40'000, "/s"});
+      {"durable items per second", static_cast<double>(settings.items) / seconds, Goal::Sense::at_least, 60'000, "/s"});
   scenario.goals.push_back(
       {"resident memory at its peak", whole.at("peak_mb").get<double>(), Goal::Sense::at_most, 64, "MB"});
   add_recorded_goals(scenario, settings);
