@@ -207,7 +207,7 @@ void add_recorded_goals(Scenario& scenario, const MapSettings& settings) {
 
 Scenario measure_map(const MapSettings& settings) {
   write_inputs(settings);
-  Scenario scenario{"map", fmt::format("a map over {} items from a file, in-process handler, {} at once",
+  Scenario scenario{"map", fmt::format("a map over {} items from a file, in-process handler, {} at once (fdatasync)",
                                        settings.items, settings.parallel)};
   const nlohmann::json whole = measured(settings, "start", 0);
   const double seconds = whole.at("seconds");
@@ -223,8 +223,9 @@ Scenario measure_map(const MapSettings& settings) {
 
 Scenario measure_resume(const MapSettings& settings) {
   write_inputs(settings);
-  Scenario scenario{"map-resume", fmt::format("the same, killed with kill -9 when {} items were durable, then resumed",
-                                              settings.items / 2)};
+  Scenario scenario{"map-resume",
+                    fmt::format("the same (fdatasync), killed with kill -9 when {} items were durable, then resumed",
+                                settings.items / 2)};
   if (!measured(settings, "start", settings.items / 2).is_null()) stop("it was not killed");
   const nlohmann::json rest = measured(settings, "resume", 0);
   scenario.figures.push_back({"calls of the handler by the resume", rest.at("calls").get<double>(), ""});
