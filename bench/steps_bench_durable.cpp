@@ -94,17 +94,14 @@ Row row_of(std::string name, double p50, double p99, double raw_p50, double flus
   return row;
 }
 
+}  // namespace
+
 double now_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-/// Starts this program again. Returns what it prints, and its status.
-struct Ended {
-  std::string output;
-  int status = 0;
-};
 Ended run_self(const std::string& option, const std::string& folder) {
   int ends[2];
   if (::pipe(ends) != 0) give_up("pipe");
@@ -128,7 +125,24 @@ Ended run_self(const std::string& option, const std::string& folder) {
   return ended;
 }
 
-}  // namespace
+void measure_first_new_step(Scenario& scenario, const std::string& folder, const std::string& crash_option,
+                            const std::string& resume_option) {
+  std::vector<double> times_ms;
+  for (int round = 0; round < 5; ++round) {
+    const std::string place = fmt::format("{}/{}-{}", folder, scenario.name, round);
+    std::filesystem::create_directories(place);
+    if (const Ended killed = run_self(crash_option, place + "/store");
+        !WIFSIGNALED(killed.status) || WTERMSIG(killed.status) != SIGKILL)
+      give_up("the process that should have been killed ended in another way");
+    const double began_ms = now_ms();
+    const Ended resumed = run_self(resume_option, place + "/store");
+    if (resumed.status != 0 || resumed.output.empty()) give_up("the run was not resumed");
+    times_ms.push_back(std::stod(resumed.output) - began_ms);
+  }
+  scenario.goals.push_back({"from the start of the process to its first new step, median of 5", median(times_ms),
+                            Goal::Sense::at_most, 30, "ms"});
+  scenario.figures.push_back({"the same, slowest", percentile(times_ms, 1), "ms"});
+}
 
 void crash_in_durable_run(const std::string& folder) {
   Pawl pawl = must_be(Pawl::open(folder));
@@ -197,21 +211,7 @@ Scenario measure_durable_resume(const std::string& folder) {
                     fmt::format("a DurableRun of {} steps, killed (SIGKILL) after {} and started again "
                                 "in a new process (fdatasync)",
                                 2 * kCrashAt, kCrashAt)};
-  std::vector<double> times_ms;
-  for (int round = 0; round < 5; ++round) {
-    const std::string place = fmt::format("{}/resume-{}", folder, round);
-    std::filesystem::create_directories(place);
-    if (const Ended killed = run_self("--crash-in", place + "/store");
-        !WIFSIGNALED(killed.status) || WTERMSIG(killed.status) != SIGKILL)
-      give_up("the process that should have been killed ended in another way");
-    const double began_ms = now_ms();
-    const Ended resumed = run_self("--resume-in", place + "/store");
-    if (resumed.status != 0 || resumed.output.empty()) give_up("the run was not resumed");
-    times_ms.push_back(std::stod(resumed.output) - began_ms);
-  }
-  scenario.goals.push_back({"from the start of the process to its first new step, median of 5", median(times_ms),
-                            Goal::Sense::at_most, 30, "ms"});
-  scenario.figures.push_back({"the same, slowest", percentile(times_ms, 1), "ms"});
+  measure_first_new_step(scenario, folder, "--crash-in", "--resume-in");
   return scenario;
 }
 

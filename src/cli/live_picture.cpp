@@ -82,6 +82,7 @@ const std::unordered_map<std::string_view, LivePicture::Handler>& LivePicture::h
       {event_type::kBreakpoint, &LivePicture::breakpoint},
       {event_type::kMessage, &LivePicture::message},
       {event_type::kBlocker, &LivePicture::message},
+      {event_type::kBranchesKept, &LivePicture::branches_kept},
       {event_type::kReportFault, &LivePicture::message},
       {event_type::kStepsRefused, &LivePicture::message},
       {event_type::kMessageRefused, &LivePicture::message},
@@ -376,6 +377,10 @@ void LivePicture::child_started(const RunEvent& event, Moment now) {
 
 void LivePicture::breakpoint(const RunEvent& event, Moment) {
   settle(headed(Colour::yellow, mark("‖", "!"), label_of(event)).add("breakpoint: `pawl resume` continues from here"));
+}
+
+void LivePicture::branches_kept(const RunEvent& event, Moment) {
+  settle(headed(Colour::yellow, mark("‖", "!"), label_of(event)).add(branches_text(event.data)));
 }
 
 void LivePicture::message(const RunEvent& event, Moment) {

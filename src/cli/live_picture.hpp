@@ -122,6 +122,7 @@ class LivePicture {
   void waiting_for_signal(const RunEvent& event, Moment now);
   void child_started(const RunEvent& event, Moment now);
   void breakpoint(const RunEvent& event, Moment now);
+  void branches_kept(const RunEvent& event, Moment now);
   void message(const RunEvent& event, Moment now);
   void trouble(const RunEvent& event, Moment now);
   void run_ended(const RunEvent& event, Moment now);

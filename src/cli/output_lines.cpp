@@ -90,4 +90,14 @@ std::optional<std::string> TroubleLines::line(const RunEvent& event, std::int64_
   return text;
 }
 
+std::string branches_text(const Json& data) {
+  std::string names;
+  const auto branches = data.find("branches");
+  if (branches == data.end() || !branches->is_array()) return "kept branches for review";
+  for (const Json& branch : *branches) {
+    if (branch.is_string()) names += (names.empty() ? "" : ", ") + printable(branch.get_ref<const std::string&>());
+  }
+  return fmt::format("kept for review: {}", names);
+}
+
 }  // namespace pawl::cli

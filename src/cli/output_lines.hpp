@@ -65,4 +65,7 @@ class TroubleLines {
   std::int64_t told_us_ = 0;
 };
 
+/// Returns "kept for review: pawl/r/m-0, pawl/r/m-2" for the data of an event branches_kept.
+[[nodiscard]] std::string branches_text(const Json& data);
+
 }  // namespace pawl::cli

@@ -128,6 +128,7 @@ class PlainView final : public RunView {
     if (event.type == event_type::kMessageRefused) return fmt::format("refused: {}\n", text("error"));
     if (event.type == event_type::kCircuitOpened)
       return fmt::format("{}: circuit opened after {} failures in a row\n", step, number("failures_in_a_row"));
+    if (event.type == event_type::kBranchesKept) return fmt::format("{}: {}\n", step, branches_text(data));
     if (event.type == event_type::kChildStarted) return fmt::format("{}: run {}\n", step, text("run"));
     if (event.type == event_type::kStorageTrouble) {
       if (const auto trouble = troubles_.line(event, clock_.monotonic_us())) {

@@ -99,6 +99,8 @@ Json workflow_run_json(const WorkflowRunDetails& details, Timestamp now) {
   Json& steps = out["steps"] = Json::array();
   for (std::size_t i = 0; i < report.steps.size(); ++i)
     steps.push_back(step_json(report.steps[i], details.outputs[i], now));
+  for (const KeptBranch& branch : report.branches)
+    out["branches"].push_back({{"branch", branch.name}, {"step", branch.step}});
   for (const Event& event : details.events) out["events"].push_back(event_json(report.info.id.text(), event));
   out["latest"] = Json::parse(checkpoint_object(report.info.id.text(), report.latest).done(), nullptr, false);
   return out;
@@ -290,6 +292,14 @@ std::string next_steps(const Invocation& invocation, const RunReport& report) {
   return out;
 }
 
+/// Lists the branches with changes to review, one per line.
+std::string branches_text(const RunReport& report) {
+  std::string out;
+  for (const KeptBranch& branch : report.branches)
+    out += fmt::format("{:<{}}{}\n", out.empty() ? "Review:" : "", kLabelColumns, printable(branch.name));
+  return out;
+}
+
 /// Shortens each value, so that one long value (the text of a workflow, an output) does not hide the others.
 Json with_short_values(Json data) {
   if (!data.is_object()) return data;
@@ -339,6 +349,7 @@ void show_workflow_run(const Invocation& invocation, const WorkflowRunDetails& d
   invocation.print(header(invocation, details) + "\n" +
                    timeline(report, invocation.style(), options, now, invocation.table_width()) +
                    long_questions(report));
+  if (const std::string branches = branches_text(report); !branches.empty()) invocation.print("\n" + branches);
   if (options.events) invocation.print("\n" + events_text(invocation, report.info, details.events));
   if (const std::string next = next_steps(invocation, report); !next.empty()) invocation.print("\n" + next);
 }

@@ -57,6 +57,7 @@ inline constexpr const char* kLayerCompleted = "layer_completed";
 inline constexpr const char* kIterationStarted = "iteration_started";
 inline constexpr const char* kIterationCompleted = "iteration_completed";
 inline constexpr const char* kChildStarted = "child_started";
+inline constexpr const char* kBranchesKept = "branches_kept";
 inline constexpr const char* kStepsAdded = "steps_added";
 inline constexpr const char* kStepsRefused = "steps_refused";
 inline constexpr const char* kStepsRunAgain = "steps_run_again";

@@ -107,6 +107,8 @@ struct Nothing {};
 using Work = std::variant<Nothing, RunCommand, CallHandler, Approve, Sleep, WaitFor, Loop, Map, CallWorkflow>;
 
 enum class Isolation : std::uint8_t { none, worktree };
+/// What happens to the changes in a worktree: they are merged into the working directory, or kept as a branch.
+enum class Merge : std::uint8_t { automatic, manual };
 enum class Breakpoint : std::uint8_t { none, before, after };
 
 struct LowConfidence {
@@ -153,6 +155,7 @@ struct Step {
   bool risky = false;
   Breakpoint breakpoint = Breakpoint::none;
   Isolation isolation = Isolation::none;
+  Merge merge = Merge::automatic;           // of an isolated step or map
   std::shared_ptr<const Steps> on_failure;  // may be null
   bool rescue = false;                      // if on_failure succeeds, the step succeeds
   std::optional<LowConfidence> confidence;

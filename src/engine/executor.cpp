@@ -40,7 +40,7 @@ Executor::Executor(const ExecutionServices& services, EventLoop& loop, OpenedRun
                .open_output = run.open_output,
                .masks = RunMasks(services.settings.secrets, run.state.masked_keys, std::move(run.key_values))},
       recorder_(context_, std::move(run.writer), run.events, std::move(run.first_events)),
-      trees_(context_),
+      trees_(context_, recorder_),
       items_(context_, recorder_),
       launcher_(context_, recorder_, trees_, items_),
       children_(context_),

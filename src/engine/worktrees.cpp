@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fault.hpp"
+#include "domain/event_types.hpp"
 #include "engine/attempt_result.hpp"
 #include "engine/environment_entries.hpp"
 
@@ -46,6 +47,7 @@ fi
 
 constexpr const char* kPrepare = R"sh(
 base=$(git rev-parse HEAD)
+rm -f "$TREE.merged"
 if [ -e "$TREE/.git" ] && [ -s "$TREE.base" ] && git -C "$TREE" rev-parse -q --verify HEAD >/dev/null 2>&1; then
   git -C "$TREE" rebase --abort 2>/dev/null || :
   git -C "$TREE" reset -q --hard "$(cat "$TREE.base")"
@@ -73,17 +75,21 @@ mv "$TREE.done.tmp" "$TREE.done"
 rm -f "$index"
 )sh";
 
-// Commits what the item changed, moves it onto the current commit inside the worktree, where a conflict does no harm,
-// and then lets the working directory follow. The key in the message shows whether that happened before a crash.
-constexpr const char* kMerge = R"sh(
+// Commits what the item changed. A marker says that this was used, so that a worktree that is half removed is not
+// committed again.
+constexpr const char* kCommit = R"sh(
+if [ ! -e "$TREE.merged" ]; then
 base=$(cat "$TREE.base")
 pawl_git -C "$TREE" rebase --abort 2>/dev/null || :
 pawl_git -C "$TREE" add -A
 pawl_git -C "$TREE" diff --cached --quiet || pawl_git -C "$TREE" commit -q --no-verify -m "$MESSAGE" -m "Pawl-Item: $KEY"
 tip=$(git -C "$TREE" rev-parse HEAD)
-if [ "$base" != "$tip" ] && [ -n "$BRANCH" ]; then
-  git branch -f "$BRANCH" "$tip"
-elif [ "$base" != "$tip" ] && ! git log --format=%B "$base..HEAD" 2>/dev/null | grep -qxF "Pawl-Item: $KEY"; then
+)sh";
+
+// Moves the commits onto the current one inside the worktree, where a conflict does no harm, and then lets the working
+// directory follow. The key in the message shows whether that happened before a crash.
+constexpr const char* kMerge = R"sh(
+if [ "$base" != "$tip" ] && ! git log --format=%B "$base..HEAD" 2>/dev/null | grep -qxF "Pawl-Item: $KEY"; then
   head=$(git rev-parse HEAD)
   if ! pawl_git -C "$TREE" rebase -q --onto "$head" "$base" >/dev/null 2>&1; then
     git -C "$TREE" diff --name-only --diff-filter=U | sed 's/^/conflict in /' >&2
@@ -101,9 +107,59 @@ elif [ "$base" != "$tip" ] && ! git log --format=%B "$base..HEAD" 2>/dev/null | 
     rm -f "$marker"
   fi
 fi
-git worktree remove -f -f "$TREE"
-rm -f "$TREE.base" "$TREE.done"
 )sh";
+
+// Only a branch that this item has set is moved: the file beside the worktree lists those commits. Another file says
+// that the branch has not been told yet.
+constexpr const char* kKeepBranch = R"sh(
+old=$(git rev-parse -q --verify "refs/heads/$BRANCH" || :)
+own=
+if [ -n "$old" ] && grep -qxF "$old" "$TREE.branch" 2>/dev/null; then own=1; fi
+rm -f "$TREE.kept"
+if [ "$base" = "$tip" ]; then
+  if [ -n "$own" ]; then pawl_git branch -q -D "$BRANCH"; fi
+else
+  if [ "$old" != "$tip" ]; then
+    if [ -n "$old" ] && [ -z "$own" ]; then
+      echo "branch '$BRANCH' already exists; rename it, then retry" >&2
+      exit 1
+    fi
+    part=$BRANCH
+    while [ "$part" != "${part%/*}" ]; do
+      part=${part%/*}
+      if git show-ref --verify -q "refs/heads/$part"; then
+        echo "can't create branch '$BRANCH' beside branch '$part'; rename '$part', then retry" >&2
+        exit 1
+      fi
+    done
+    printf '%s\n' "$tip" >> "$TREE.branch"
+    pawl_git branch -q -f "$BRANCH" "$tip"
+  fi
+  : > "$TREE.kept"
+fi
+)sh";
+
+constexpr const char* kRemove = R"sh(
+: > "$TREE.merged"
+fi
+git worktree remove -f -f "$TREE" 2>/dev/null || { rm -rf "$TREE" && git worktree prune; }
+rm -f "$TREE.base" "$TREE.done"
+rm -f "$TREE.merged"
+)sh";
+
+constexpr std::size_t kBranchesPerEvent = 100;
+
+/// Makes one part of the name of a branch from a path or a run ID: `outer[2].m[0]` becomes `outer-2.m-0`.
+std::string part_of_branch(std::string_view text) {
+  std::string part;
+  for (const char c : text) {
+    if (c == ']') continue;
+    const bool twice = c == '.' && (part.empty() || part.back() == '.');
+    part += c == '[' || twice ? '-' : c;
+  }
+  if (part.ends_with('.') || part.ends_with(".lock")) part += '-';
+  return part;
+}
 
 const machine::Scope* item_scope_of(const RunContext& context, const machine::Node& node) {
   for (const machine::Scope* at = &context.scope_of(node);; at = &machine::scope_at(context.state, at->outer)) {
@@ -133,10 +189,9 @@ bool is_aside(const RunContext& context, const machine::Node& node) {
 }  // namespace
 
 std::string Worktrees::tree_of(const machine::Node& node) const {
-  if (const machine::Scope* item = item_scope_of(context_, node))
-    return fmt::format("{}/worktrees/{}", context_.logs, item->prefix);
+  if (const machine::Scope* item = item_scope_of(context_, node)) return folder_of(item->prefix);
   if (node.step->isolation == Isolation::none || std::holds_alternative<Map>(node.step->work)) return {};
-  return fmt::format("{}/worktrees/{}", context_.logs, node.path);
+  return folder_of(node.path);
 }
 
 bool Worktrees::shares_tree(const machine::Node& node) const { return item_scope_of(context_, node) != nullptr; }
@@ -153,7 +208,7 @@ void Worktrees::run_git(const std::string& about, const std::string& script, con
   set_entry(spec.environment, "TREE=" + tree);
   set_entry(spec.environment, fmt::format("MESSAGE={} of run {}", about, context_.id.text()));
   set_entry(spec.environment, fmt::format("KEY={}/{}", context_.uuid.text(), about));
-  set_entry(spec.environment, "BRANCH=");
+  set_entry(spec.environment, "BRANCH=" + branch_of(about));
   set_entry(spec.environment, "PAWL_RUN_UUID=" + context_.uuid.text());
   spec.working_dir = context_.base.working_dir;
   spec.output = output;
@@ -208,23 +263,56 @@ void Worktrees::keep_changes(const machine::Node& node, Then then) {
   });
 }
 
-void Worktrees::merge(const std::string& about, const std::string& tree, Then then) {
-  run_git(about, kMerge, tree, [then = std::move(then)](std::optional<Trouble> trouble) {
-    if (trouble) trouble->error = "its changes conflict with the working directory: " + trouble->error;
+std::string Worktrees::folder_of(const std::string& item) const {
+  return fmt::format("{}/worktrees/{}", context_.logs, item);
+}
+
+std::string Worktrees::branch_of(const std::string& item) const {
+  return fmt::format("pawl/{}/{}", part_of_branch(context_.id.text()), part_of_branch(item));
+}
+
+void Worktrees::merge(const machine::Node& node, const std::string& item, Then then) {
+  const bool manual = node.step->merge == Merge::manual;
+  const std::string script = fmt::format("{}{}{}", kCommit, manual ? kKeepBranch : kMerge, kRemove);
+  run_git(item, script, folder_of(item), [manual, then = std::move(then)](std::optional<Trouble> trouble) {
+    const char* what =
+        manual ? "can't keep its changes as a branch" : "its changes conflict with the working directory";
+    if (trouble) trouble->error = fmt::format("{}: {}", what, trouble->error);
     then(std::move(trouble));
   });
 }
 
+/// Names the branches that were kept and not told yet. A kill before that is durable leaves them to the next execution.
+void Worktrees::tell_branches(const machine::Node& node, const std::vector<std::string>& items) {
+  if (node.step->merge != Merge::manual) return;
+  Json branches = Json::array();
+  const auto tell = [&] {
+    if (branches.empty()) return;
+    context_.tell(event_type::kBranchesKept, node.path, {{"branches", std::exchange(branches, Json::array())}});
+  };
+  for (const std::string& item : items) {
+    const std::string untold = folder_of(item) + ".kept";
+    if (!context_.services.files.exists(untold)) continue;
+    branches.push_back(branch_of(item));
+    recorder_.remove_when_durable(untold);
+    if (branches.size() == kBranchesPerEvent) tell();
+  }
+  tell();
+}
+
 void Worktrees::merge_step(const machine::Node& node, Then then) {
-  const std::string tree = tree_of(node);
-  if (tree.empty() || item_scope_of(context_, node) != nullptr) return then(std::nullopt);
-  merge(node.path, tree, std::move(then));
+  if (tree_of(node).empty() || item_scope_of(context_, node) != nullptr) return then(std::nullopt);
+  merge(node, node.path, [this, id = node.id, then = std::move(then)](std::optional<Trouble> trouble) {
+    const machine::Node* merged = context_.node(id);
+    if (!trouble && merged != nullptr) tell_branches(*merged, {merged->path});
+    then(std::move(trouble));
+  });
 }
 
 struct Worktrees::Merging {
   machine::NodeId node = machine::NodeId::none;
-  std::string path;
-  std::vector<std::uint64_t> left;  // in reverse order
+  std::vector<std::string> done;                            // all completed items
+  std::vector<std::pair<std::uint64_t, std::string>> left;  // index and path, in reverse order
   machine::fact::ItemsMerged result;
 };
 
@@ -233,13 +321,13 @@ void Worktrees::merge_items(const machine::command::MergeItems& command) {
   if (node == nullptr) return;
   const auto merging = std::make_shared<Merging>();
   merging->node = command.node;
-  merging->path = node->path;
   merging->result.node = command.node;
-  const std::string prefix = fmt::format("{}/worktrees/{}", context_.logs, node->path);
   for (const auto& [first, last] : node->record.map->done.ranges()) {
     for (std::uint64_t index = first; index <= last; ++index) {
       if (node->record.map->failed.contains(index)) continue;
-      if (context_.services.files.exists(fmt::format("{}[{}].base", prefix, index))) merging->left.push_back(index);
+      const std::string item = fmt::format("{}[{}]", node->path, index);
+      if (context_.services.files.exists(folder_of(item) + ".base")) merging->left.emplace_back(index, item);
+      if (node->step->merge == Merge::manual) merging->done.push_back(item);
     }
   }
   std::ranges::reverse(merging->left);
@@ -247,19 +335,22 @@ void Worktrees::merge_items(const machine::command::MergeItems& command) {
 }
 
 void Worktrees::merge_next(const std::shared_ptr<Merging>& merging) {
-  if (merging->left.empty()) return context_.feed(std::move(merging->result));
-  const std::uint64_t index = merging->left.back();
+  const machine::Node* node = context_.node(merging->node);
+  if (node == nullptr) return;
+  if (merging->left.empty() || !merging->result.trouble.empty()) {
+    tell_branches(*node, merging->done);
+    return context_.feed(std::move(merging->result));
+  }
+  const auto [index, item] = merging->left.back();
   merging->left.pop_back();
-  const std::string item = fmt::format("{}[{}]", merging->path, index);
-  merge(item, fmt::format("{}/worktrees/{}", context_.logs, item),
-        [this, merging, index](std::optional<Trouble> trouble) {
-          if (trouble && trouble->machine) {
-            merging->result.trouble = std::move(trouble->error);
-            return context_.feed(std::move(merging->result));
-          }
-          if (trouble) merging->result.conflicts.emplace_back(index, std::move(trouble->error));
-          merge_next(merging);
-        });
+  merge(*node, item, [this, merging, index](std::optional<Trouble> trouble) {
+    if (trouble && trouble->machine) {
+      merging->result.trouble = std::move(trouble->error);
+    } else if (trouble) {
+      merging->result.conflicts.emplace_back(index, std::move(trouble->error));
+    }
+    merge_next(merging);
+  });
 }
 
 }  // namespace pawl

@@ -4,6 +4,8 @@
 // Its changes are committed and merged into the working directory once, at the end of the item, in index order. The
 // worktree of a failed item is kept for the dead-letter queue and leaves nothing on the branch.
 //
+// With `merge: manual`, the changes are not merged. They are kept as the branch `pawl/RUN/ITEM`, which an event names.
+//
 // All git commands are processes of the run: they are killed with it. What a killed one leaves behind (locks, half a
 // checkout) is cleaned up by the next one, which knows from a marker in the repository that it was Pawl's.
 #pragma once
@@ -11,7 +13,7 @@
 #include <map>
 #include <optional>
 
-#include "engine/run_context.hpp"
+#include "engine/run_recorder.hpp"
 
 namespace pawl {
 
@@ -23,7 +25,7 @@ class Worktrees {
     bool machine = false;
   };
   using Then = std::function<void(std::optional<Trouble> trouble)>;
-  explicit Worktrees(RunContext& context) : context_(context) {}
+  Worktrees(RunContext& context, RunRecorder& recorder) : context_(context), recorder_(recorder) {}
 
   /// Returns the folder that attempts of this step work in; empty: the working directory.
   [[nodiscard]] std::string tree_of(const machine::Node& node) const;
@@ -34,21 +36,25 @@ class Worktrees {
   void prepare(const machine::Node& node, Then then);
   /// Remembers what a completed step has left in the worktree of its item.
   void keep_changes(const machine::Node& node, Then then);
-  /// Commits and merges the changes of a plain step.
+  /// Commits the changes of a plain step, and merges them or keeps them as a branch.
   void merge_step(const machine::Node& node, Then then);
-  /// Merges the worktrees of these items that are left, one after the other, and reports ItemsMerged.
+  /// Does the same for the worktrees of completed items that are left, one after the other, and reports ItemsMerged.
   void merge_items(const machine::command::MergeItems& command);
   /// Returns whether a git command is running.
   [[nodiscard]] bool busy() const { return running_ > 0; }
 
  private:
   void run_git(const std::string& about, const std::string& script, const std::string& tree, Then then);
-  void merge(const std::string& about, const std::string& tree, Then then);
+  [[nodiscard]] std::string folder_of(const std::string& item) const;
+  [[nodiscard]] std::string branch_of(const std::string& item) const;
+  void merge(const machine::Node& node, const std::string& item, Then then);
+  void tell_branches(const machine::Node& node, const std::vector<std::string>& items);
   [[nodiscard]] bool is_trouble_of_machine(const ProcessEnd& end) const;
   struct Merging;
   void merge_next(const std::shared_ptr<Merging>& merging);
 
   RunContext& context_;
+  RunRecorder& recorder_;
   std::map<std::string, std::vector<Then>> preparing_;  // who waits for a worktree, by folder
   std::size_t running_ = 0;
 };

@@ -299,9 +299,9 @@ Result<Briefing> brief_run(Store& store, const RunId& run, const std::string& st
   briefing.next = next_actions(report);
   if (briefing.next.empty()) briefing.next.push_back({Advice::show_run, {.run = run.text()}});
   steps.done.more = steps.open.more = {Advice::show_everything, {.run = run.text()}};
-  briefing.parts = {std::move(told.blockers),  std::move(told.notes),      std::move(steps.open),
-                    std::move(told.decisions), std::move(told.recoveries), std::move(steps.done),
-                    std::move(told.confidence)};
+  briefing.parts = {std::move(told.blockers), std::move(told.notes),     std::move(told.branches),
+                    std::move(steps.open),    std::move(told.decisions), std::move(told.recoveries),
+                    std::move(steps.done),    std::move(told.confidence)};
   return briefing;
 }
 

@@ -163,6 +163,11 @@ Result<std::unordered_map<std::uint64_t, std::string>> writers_of(Store& store, 
   }
 }
 
+void add_branch(const Event& event, const KeptBranch& branch, Told& told) {
+  add(told.branches, {{"at", event.created.text()}, {"step", branch.step}, {"branch", branch.name}},
+      fmt::format("{} ({})", markdown_code(branch.name), markdown_text(branch.step)));
+}
+
 bool is_about_confidence(std::string_view type) {
   return type == event_type::kConfidence || type == event_type::kConfidenceAdjusted;
 }
@@ -218,12 +223,16 @@ std::vector<std::string> last_lines(std::string_view text) {
 Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state) {
   Told told;
   std::vector<Event> written;  // notes and blockers; the audit trail says who wrote them
+  KeptBranches branches;
   std::uint64_t after = 0;
   while (true) {
     PAWL_TRY_ASSIGN(const std::vector<Event> events, store.events(run, after, kEventsPerPage));
     if (events.empty()) break;
     after = events.back().number;
     for (const Event& event : events) {
+      const std::size_t known = branches.all().size();
+      branches.take(event);
+      for (std::size_t i = known; i < branches.all().size(); ++i) add_branch(event, branches.all()[i], told);
       if (event.type == event_type::kNote || event.type == event_type::kBlocker) written.push_back(event);
       if (!is_wanted(event.type)) continue;
       const Json data = Json::parse(event.data, nullptr, false);
@@ -242,7 +251,8 @@ Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state
     }
   }
   for (BriefingPart* part : {&told.decisions, &told.blockers, &told.recoveries, &told.confidence}) newest_first(*part);
-  for (BriefingPart* part : {&told.decisions, &told.blockers, &told.notes, &told.recoveries, &told.confidence})
+  for (BriefingPart* part :
+       {&told.decisions, &told.blockers, &told.notes, &told.branches, &told.recoveries, &told.confidence})
     part->more = {Advice::show_events, {.run = run.text()}};
   return told;
 }

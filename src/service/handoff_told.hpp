@@ -16,13 +16,14 @@ struct Told {
   BriefingPart blockers{.key = "blockers", .title = "Blockers"};
   BriefingPart notes{.key = "notes", .title = "Notes", .order = PartOrder::newest_last};
   BriefingPart recoveries{.key = "recoveries", .title = "Recoveries"};
+  BriefingPart branches{.key = "branches", .title = "Branches to review", .order = PartOrder::newest_last};
   BriefingPart confidence{.key = "confidence_history", .title = "Confidence"};
   std::optional<double> context_usage;
   Json context_by_step = Json::object();
   std::map<std::string, std::string> last_words;  // the last output of failed attempts, by step
 };
 
-/// Newest first, except notes. `state` is empty for a run without a workflow.
+/// Newest first, except notes and branches. `state` is empty for a run without a workflow.
 [[nodiscard]] Result<Told> what_was_told(Store& store, const RunId& run, const RunState& state);
 
 /// The last non-empty lines of `text`, oldest first.

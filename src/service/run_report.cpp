@@ -246,7 +246,12 @@ Result<RunReport> report_run(Store& store, const RunId& id, Detail detail) {
   for (const auto& [path, record] : state.steps) in_state.emplace(path, &record);
   if (detail == Detail::events) {
     EventSteps told;
-    PAWL_TRY(for_each_event(store, id, [&](const Event& event) { told.take(event); }));
+    KeptBranches branches;
+    PAWL_TRY(for_each_event(store, id, [&](const Event& event) {
+      told.take(event);
+      branches.take(event);
+    }));
+    report.branches = branches.all();
     for (ReportedStep& step : told.steps()) {
       if (!in_state.contains(step.path)) known.push_back(std::move(step));
     }
@@ -282,6 +287,16 @@ std::int64_t elapsed_ms(const RunReport& report, Timestamp now) {
   const bool goes_on = report.standing.owner.has_value();
   const std::int64_t since_start_us = (goes_on ? now.us : report.info.updated.us) - report.info.created.us;
   return std::max<std::int64_t>(since_start_us / 1000 - report.paused_ms, 0);
+}
+
+void KeptBranches::take(const Event& event) {
+  if (event.type != event_type::kBranchesKept) return;
+  const Json data = Json::parse(event.data, nullptr, false);
+  if (!data.is_object() || !data.contains("branches") || !data["branches"].is_array()) return;
+  for (const Json& name : data["branches"]) {
+    if (name.is_string() && names_.insert(name.get<std::string>()).second)
+      branches_.push_back({name.get<std::string>(), text_in(data, "step")});
+  }
 }
 
 std::vector<NextAction> next_actions(const RunReport& report) {

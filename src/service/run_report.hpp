@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "domain/workflow.hpp"
@@ -30,6 +31,23 @@ struct WaitingFor {
 /// Returns the limits in force.
 [[nodiscard]] Budget limits_of(const RunState& state, const std::optional<Workflow>& workflow);
 
+/// A branch with the changes of an isolated item or step that were not merged.
+struct KeptBranch {
+  std::string name;
+  std::string step;  // the map or step
+};
+/// Collects the branches that events name, each once.
+class KeptBranches {
+ public:
+  /// Ignores other events.
+  void take(const Event& event);
+  [[nodiscard]] const std::vector<KeptBranch>& all() const { return branches_; }
+
+ private:
+  std::vector<KeptBranch> branches_;
+  std::unordered_set<std::string> names_;
+};
+
 struct RunReport {
   RunInfo info;
   CheckpointInfo latest;
@@ -38,11 +56,12 @@ struct RunReport {
   std::vector<ReportedStep> steps;   // in the order of the workflow; inner steps follow their outer one
   std::int64_t paused_ms = 0;        // time before resumes, in which no process executed the run
   std::vector<WaitingFor> waiting_for;
+  std::vector<KeptBranch> branches = {};  // with Detail::events, oldest first
 };
 
 enum class Detail : std::uint8_t {
   state,   // what the newest state contains
-  events,  // also inner steps of finished iterations and items, which only events contain
+  events,  // also inner steps of finished iterations and items and kept branches, which only events contain
 };
 
 /// Fails with not_a_workflow_run for any other run.

@@ -39,6 +39,7 @@ constexpr auto kRules = std::to_array<Rule>({
     {"env_file", kRun},
     {"working_dir", kRun},
     {"isolate", kRun | bit("map")},
+    {"merge", kRun | bit("map"), true},
     {"retry", kAttempts | bit("approve")},
     {"timeout", kAttempts | bit("approve") | kContainers | bit("workflow")},
     {"on_timeout", bit("approve") | kContainers | bit("workflow"), true},
@@ -83,6 +84,9 @@ class Check {
     }
     if (fields_.find("rescue") != nullptr && fields_.find("on_failure") == nullptr)
       refuse("rescue", "'rescue' requires 'on_failure'", "add 'on_failure' with the steps that rescue it");
+    const bool isolates = kind_ == "run" || kind_ == "map";
+    if (isolates && fields_.find("merge") != nullptr && fields_.find("isolate") == nullptr)
+      refuse("merge", "'merge' requires 'isolate'", "add isolate: worktree, or remove 'merge'");
     if (fields_.find("on_timeout") != nullptr && fields_.find("timeout") == nullptr)
       refuse("on_timeout", "'on_timeout' requires 'timeout'", "add the time to wait, for example timeout: 24h");
     const YamlNode* on_timeout = fields_.find("on_timeout");

@@ -91,6 +91,8 @@ constexpr std::array kStepKeys = std::to_array<LanguageKey>({
     {"risky", kBoolean, "Marks the checkpoint before the step"},
     {"break", R"({"enum":["before","after"]})", "Pauses the run before or after the step"},
     {"isolate", R"({"enum":["worktree"]})", "Runs each item or attempt in its own git worktree"},
+    {"merge", R"({"enum":["auto","manual"]})",
+     "What happens to the changes of a worktree: merged, or kept as a branch (default: auto)"},
     {"on_failure", kSteps, "Steps to run after the last attempt has failed"},
     {"rescue", kBoolean, "The step succeeds if 'on_failure' succeeds"},
     {"confidence", R"({"$ref":"#/$defs/confidence"})", "Steps to run when the confidence of the step is low"},

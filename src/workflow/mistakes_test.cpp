@@ -50,6 +50,12 @@ constexpr Wrong kWrong[] = {
     {"steps:\n  - sleep: 1s\n    confidence: { below: 0.5, then: [{ run: x }] }\n    isolate: worktree\n",
      "3:5 'confidence' has no effect on 'sleep' | remove it; it works with run or handler\n4:5 'isolate' has no effect "
      "on 'sleep' | remove it; it works with run or map"},
+    {"steps:\n  - run: x\n    merge: manual\n",
+     "3:5 'merge' requires 'isolate' | add isolate: worktree, or remove 'merge'"},
+    {"steps:\n  - run: x\n    isolate: worktree\n    merge: never\n",
+     "4:12 'merge' must be auto or manual, not 'never' | write merge: auto"},
+    {"steps:\n  - handler: h\n    merge: manual\n",
+     "3:5 'merge' can't be used with 'handler' | use it with run or map"},
     {"steps:\n  - approve: ok?\n    cache: { key: x }\n    uses: [a]\n",
      "3:5 'cache' can't be used with 'approve' | use it with run or handler\n4:5 'uses' can't be used with 'approve' | "
      "use it with run, handler, loop or map"},

@@ -34,6 +34,9 @@ void StepsParser::settings(Step& step, const Fields& fields, const View& view) {
   if (const YamlNode* node = fields.find("isolate")) {
     if (reader_.word(*node, "isolate", {"worktree"})) step.isolation = Isolation::worktree;
   }
+  if (const YamlNode* node = fields.find("merge")) {
+    if (reader_.word(*node, "merge", {"auto", "manual"}) == 1) step.merge = Merge::manual;
+  }
 }
 
 void StepsParser::consequences(Step& step, const Fields& fields, const View& view) {

@@ -3,6 +3,7 @@
 
   engine_worktrees.py PAWL [name of a test]...
 """
+import json
 import os
 import random
 import signal
@@ -240,6 +241,158 @@ def a_retried_later_step_keeps_what_the_steps_before_have_done(case):
     equal(_changes(case), [["half", "one"]])
 
 
+# Manual merges.
+
+MANUAL = """
+  steps:
+  - id: m
+    map: {items: [0, 1, 2], on_item_failure: dlq}
+    isolate: worktree
+    merge: manual
+    steps:
+    - {id: one, run: 'echo change ${item} > file-${item}'}
+    - {id: two, run: '[ ${item} != 1 ]; echo > two-${item}'}
+"""
+
+
+def _branches(case):
+    """Returns the files that each branch but `main` adds, by its name."""
+    names = [line for line in _git(case, "branch", "--format=%(refname:short)").splitlines() if line != "main"]
+    return {name: sorted(set(_git(case, "ls-tree", "-r", "--name-only", name).split()) - {"base"}) for name in names}
+
+
+def _merged_nothing(case):
+    equal((_files(case), _changes(case)), ([], []))
+    equal(len(_git(case, "worktree", "list").splitlines()), 1)
+    _is_clean(case)
+
+
+def a_manual_merge_keeps_a_branch_per_item(case):
+    """With `merge: manual` nothing is merged: each completed item leaves a branch with one commit for review."""
+    _repository(case)
+    said = ended(case, begin(case, MANUAL), 0)
+    equal((_files(case), exists(case, "file-0")), ([], False))
+    branches = _branches(case)
+    equal(branches, {"pawl/r/m-0": ["file-0", "two-0"], "pawl/r/m-2": ["file-2", "two-2"]})
+    for text in (said, case.pawl("show", "r", "--all").stdout, case.pawl("show", "r", "--json", "--all").stdout,
+                 case.pawl("handoff", "r").stdout):
+        holds(text, *branches)
+    listed = json.loads(case.pawl("show", "r", "--json", "--all").stdout)["branches"]
+    equal(listed, [{"branch": name, "step": "m"} for name in sorted(branches)])
+    equal([each["branch"] for each in json.loads(case.pawl("handoff", "r", "--json").stdout)["branches"]], sorted(branches))
+    for branch in sorted(branches):
+        _git(case, "merge", "-q", "--no-edit", branch)
+    equal(_files(case), ["file-0", "file-2", "two-0", "two-2"])
+
+
+def an_item_without_changes_keeps_no_branch(case):
+    """An item that changes nothing leaves no branch, and no event if there is no other."""
+    _repository(case)
+    said = ended(case, begin(case, """
+      steps:
+      - id: m
+        map: {items: [0, 1]}
+        isolate: worktree
+        merge: manual
+        steps: [{id: s, run: 'true'}]
+    """), 0)
+    equal((_branches(case), "review" in said), ({}, False))
+    assert "branches" not in json.loads(case.pawl("show", "r", "--json", "--all").stdout)
+    _merged_nothing(case)
+
+
+def a_plain_step_keeps_a_branch(case):
+    """A run step with `merge: manual` keeps one branch, also when it has committed its changes itself."""
+    _repository(case)
+    said = ended(case, begin(case, """
+      steps:
+      - {id: one, run: 'echo > file', isolate: worktree, merge: manual}
+      - {id: two, run: 'echo > own; git add own; git -c user.name=t -c user.email=t@t commit -q -m own', isolate: worktree, merge: manual}
+      - {id: none, run: 'true', isolate: worktree, merge: manual}
+      - {id: auto, run: 'echo > auto', isolate: worktree, merge: auto}
+    """), 0)
+    equal(_branches(case), {"pawl/r/one": ["file"], "pawl/r/two": ["own"]})
+    holds(said, "one: kept for review: pawl/r/one", "two: kept for review: pawl/r/two")
+    equal(_changes(case), [["auto"]])
+
+
+def the_items_of_a_map_in_a_map_keep_a_branch_each(case):
+    """The path of a nested item becomes a valid name."""
+    _repository(case)
+    ended(case, begin(case, """
+      steps:
+      - id: outer
+        map: {items: [a, b], parallel: 2}
+        steps:
+        - id: m
+          map: {items: [0, 1], parallel: 2}
+          isolate: worktree
+          merge: manual
+          steps: [{id: s, run: 'echo > file-${item}'}]
+    """), 0)
+    equal(_branches(case), {f"pawl/r/outer-{outer}.m-{inner}": [f"file-{inner}"] for outer in (0, 1) for inner in (0, 1)})
+    _merged_nothing(case)
+
+
+def a_run_id_that_git_refuses_becomes_a_valid_name(case):
+    """The name of a branch can't contain two dots in a row or end with .lock."""
+    _repository(case)
+    case.write("workflow.yaml", "steps:\n- {id: s, run: 'echo > file', isolate: worktree, merge: manual}\n")
+    for run in ("a..b", "c.lock", "d."):
+        case.pawl("run", "--run-id", run, status=0)
+    equal(sorted(_branches(case)), ["pawl/a.-b/s", "pawl/c.lock-/s", "pawl/d.-/s"])
+
+
+def a_retried_dead_letter_keeps_its_branch(case):
+    """A dead-lettered item leaves no branch before its retry succeeds, which is told again."""
+    _repository(case)
+    ended(case, begin(case, MANUAL.replace("[ ${item} != 1 ];", "[ ${item} != 1 ] || [ -e $TOP/go ];")), 0)
+    equal(sorted(_branches(case)), ["pawl/r/m-0", "pawl/r/m-2"])
+    case.write("go", "")
+    case.pawl("dlq", "retry", "r", status=0)
+    equal(_branches(case)["pawl/r/m-1"], ["file-1", "two-1"])
+    equal(sorted(each["branch"] for each in json.loads(case.pawl("show", "r", "--json", "--all").stdout)["branches"]),
+          ["pawl/r/m-0", "pawl/r/m-1", "pawl/r/m-2"])
+    _merged_nothing(case)
+
+
+def a_branch_in_the_way_loses_no_item(case):
+    """Branches that Pawl did not create stay. The items fail, say why, and are kept once the branch is gone."""
+    _repository(case)
+    for name, why in (("pawl", "can't create branch 'pawl/r1/m-0' beside branch 'pawl'"),
+                      ("pawl/r2", "can't create branch 'pawl/r2/m-0' beside branch 'pawl/r2'"),
+                      ("pawl/r3/m-0", "branch 'pawl/r3/m-0' already exists")):
+        run = why.split("/")[1]
+        _git(case, "branch", name)
+        case.write("workflow.yaml", MANUAL.replace("[0, 1, 2]", "[0]"))
+        holds(case.pawl("run", "--run-id", run, status=0).stdout, why)
+        holds(case.pawl("dlq", "list", run, status=0).stdout, "rename")
+        equal(_branches(case)[name], [])
+        _git(case, "branch", "-D", name)
+        case.pawl("dlq", "retry", run, status=0)
+        equal(_branches(case), {f"pawl/{run}/m-0": ["file-0", "two-0"]})
+        _git(case, "branch", "-D", f"pawl/{run}/m-0")
+        _merged_nothing(case)
+
+
+def a_branch_in_the_way_of_a_failing_map_loses_no_item(case):
+    """The same for a map that fails with its first item, and for a plain step: a resume keeps the branches."""
+    _repository(case)
+    _git(case, "branch", "pawl")
+    process = begin(case, """
+      steps:
+      - id: m
+        map: {items: [0, 1]}
+        isolate: worktree
+        merge: manual
+        steps: [{id: s, run: 'echo ${item} >> $TOP/log; echo > file-${item}'}]
+      - {id: p, run: 'echo > file', isolate: worktree, merge: manual}
+    """)
+    holds(ended(case, process, 1), "beside branch 'pawl'")
+    _git(case, "branch", "-D", "pawl")
+    resume(case)
+    equal(_branches(case), {"pawl/r/m-0": ["file-0"], "pawl/r/m-1": ["file-1"], "pawl/r/p": ["file"]})
+    _merged_nothing(case)
 
 
 # Kills.
@@ -301,7 +454,8 @@ HANGING_GIT = """
       [ "$1" = -C ] && where="$2"
       folder=$(PATH=$REAL_PATH git -C "$where" rev-parse --absolute-git-dir)
       : > "$folder/index.lock"
-      echo "$@" > $TOP/held
+      echo "$@" > $TOP/held.new
+      mv $TOP/held.new $TOP/held
       sleep 60
     fi
   fi
@@ -340,6 +494,49 @@ def locks_that_a_killed_git_left_do_not_stop_the_run(case):
         equal((number, call, _changes(case)), (number, call, [["one-0", "two-0"], ["one-1", "two-1"]]))
         _is_clean(case)
     assert held >= 3, "git was hardly called"
+
+
+def a_kill_while_a_branch_is_kept_leaves_a_run_that_can_go_on(case):
+    """After a kill within any command of git, a resume keeps the branches of all items and of a step, and names them."""
+    _repository(case)
+    os.mkdir(os.path.join(case.folder, "bin"))
+    case.script("bin/git", HANGING_GIT)
+    case.write("workflow.yaml", """
+      steps:
+      - id: m
+        map: {items: [0, 1]}
+        isolate: worktree
+        merge: manual
+        steps: [{id: s, run: 'echo > file-${item}'}]
+      - {id: p, run: 'echo > file', isolate: worktree, merge: manual}
+    """)
+    held = set()
+    for number in range(1, 40):
+        for name in ("held", "held-count"):
+            if exists(case, name):
+                os.remove(os.path.join(case.folder, name))
+        run = f"h{number}"
+        env = {**case.env, "REAL_PATH": os.environ["PATH"], "PATH": f"{case.folder}/bin:{os.environ['PATH']}", "HOLD_AT": str(number)}
+        process = subprocess.Popen([case.program, "run", "--run-id", run], cwd=case.folder, env=env, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        case.started.append(process)
+        wait_for(lambda process=process: exists(case, "held") or process.poll() is not None, "git or the end of the run")
+        if not exists(case, "held"):
+            equal(process.wait(), 0)
+            break  # git was not called that often
+        process.kill()
+        process.wait()
+        call = case.log("held")[0]
+        held.update(call.split())
+        for _ in range(2):
+            done = case.pawl("resume", run, timeout=60)
+        assert done.returncode == 0 or "is completed" in done.stderr, f"after a kill within `git {call}` (call {number}):\n{done.stderr}"
+        wanted = {f"pawl/{run}/m-0": ["file-0"], f"pawl/{run}/m-1": ["file-1"], f"pawl/{run}/p": ["file"]}
+        equal((number, call, {name: files for name, files in _branches(case).items() if f"/{run}/" in name}), (number, call, wanted))
+        told = [each["branch"] for each in json.loads(case.pawl("show", run, "--json", "--all").stdout)["branches"]]
+        equal((number, call, sorted(told)), (number, call, sorted(wanted)))
+        _merged_nothing(case)
+    assert {"branch", "commit"} <= held and "remove" in held, f"killed only within {held}"
 
 
 def an_interrupt_while_git_works_leaves_a_run_that_can_go_on(case):
