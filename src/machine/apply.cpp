@@ -309,6 +309,8 @@ void apply_to(State& s, Node& node, const StepSettled& r, Timestamp at) {
     s.automatic_resumes = 0;
     drop_finished(s, node);
   }
+  // After a rollback, a step that had begun may be skipped.
+  while (r.status == StepStatus::skipped && !node.inner.empty()) forget_scope(s, node.inner.begin()->second);
   if (r.status == StepStatus::failed && s.confidence) s.confidence = *s.confidence * kFailureConfidence;
   settle_in_scope(s, node);
 }
