@@ -77,6 +77,7 @@ void open_again(State& s, Node& node) {
   if (record.status == StepStatus::failed) {
     record.aside = Aside::none;
     if (record.map) reopen_items(node);
+    if (record.reason == StepReason::exhausted) record.iteration = record.spent + 1;
     for (const ScopeKind kind : {ScopeKind::on_failure, ScopeKind::low_confidence}) {
       if (const Scope* aside = find_scope(s, node, kind, 0)) forget_scope(s, aside->id);
     }
