@@ -175,6 +175,7 @@ void World::disturb(Disturbance::What what) {
   switch (what) {
     case Trouble::crash: return at(0, [this] { crash(); });
     case Trouble::reaper:
+      lost_attempts_ = true;
       for (const auto& run : runs_) {
         if (!run->live) continue;
         for (const auto& [node, process] : std::map(run->processes)) {

@@ -161,6 +161,7 @@ class World {
   bool lost_children_ = false;  // an execution could not be saved, and with it the children that it began
   bool accept_changes_ = false;
   bool automatic_ = false;
+  bool lost_attempts_ = false;  // by a reaper that died
   bool over_ = false;
   std::size_t manual_resumes_ = 0;
   std::size_t message_ids_ = 0;

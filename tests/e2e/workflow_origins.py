@@ -223,7 +223,7 @@ def a_missing_checkpoint_in_the_chain_fails_the_recovery(case):
 
 
 def a_handler_that_is_not_registered_is_named(case):
-    done = case.run("steps:\n- {id: a, handler: nobody}\n", status=1)
+    done = case.run("steps:\n- {id: a, handler: nobody}\n", status=4)
     holds(done.stderr, "nobody", "registered")
 
 

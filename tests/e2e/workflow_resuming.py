@@ -236,7 +236,7 @@ def changes_are_accepted_for_children_too(case):
     case.write("child.yaml", "steps:\n- {id: s, run: 'false'}\n")
     case.run("steps:\n- {id: c, workflow: child.yaml}\n", status=1)
     case.write("child.yaml", "steps:\n- {id: s, run: 'true'}\n")
-    case.pawl("resume", "r", status=1)
+    case.pawl("resume", "r", status=4)
     case.pawl("resume", "r", "--accept-changes", status=0)
 
 
