@@ -20,7 +20,7 @@ class FilesystemClaim final : public RunClaim {
 
 Result<std::unique_ptr<RunClaim>> FilesystemStore::claim(const RunId& run) {
   PAWL_TRY(process_.refuse_copy());
-  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::write));
+  PAWL_TRY_ASSIGN(auto lock, files_.open(layout::run_lock(run.text()), OpenMode::create));  // a backup has none
   PAWL_TRY(lock->try_lock_shared(layout::kClaimByte));
   return std::make_unique<FilesystemClaim>(std::move(lock));
 }
