@@ -358,7 +358,13 @@ void handle(Turn& t, const fact::AttemptLeft& f) {
   const auto used = t.s.starts_used.find(f.path);
   if (used != t.s.starts_used.end() && f.start <= used->second) return;  // a rollback took it back
   const Node* node = resolve_open(t.s, f.path);
-  if (node == nullptr) return;
+  if (node == nullptr) {
+    // It may be of `on_failure` steps that ran again in an execution that could not save anything.
+    const Node* over = find_node(t.s, f.path);
+    if (over != nullptr && f.start > over->record.starts)
+      record(t, recorded::AttemptReported{.path = f.path, .start = f.start, .usage = f.report.usage});
+    return;
+  }
   announce_confidence(t, *node, f.start, f.report);
   record(t, recorded::AttemptEnded{.path = f.path,
                                    .start = f.start,
