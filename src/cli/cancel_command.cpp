@@ -1,5 +1,5 @@
-#include "cli/command.hpp"
 #include "base/error_line.hpp"
+#include "cli/command.hpp"
 #include "cli/json_out.hpp"
 #include "cli/workflow_session.hpp"
 #include "engine/control.hpp"

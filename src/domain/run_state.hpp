@@ -139,9 +139,9 @@ struct RunState {
   Json folder;  // facts that were recorded about the working directory
   Json vars = Json::object();
   RunStatus status = RunStatus::running;
-  std::string error;       // of a failed run
-  std::string origin;      // of a run that was not executed since a fork or a rollback: which one, for people
-  std::string parent_run;  // of a child workflow
+  std::string error;        // of a failed run
+  std::string origin;       // of a run that was not executed since a fork or a rollback: which one, for people
+  std::string parent_run;   // of a child workflow
   std::uint64_t depth = 0;  // number of runs around it
   std::string parent_step;
   std::string parent_key;  // identifies it among the children of the step; empty in older ones

@@ -25,7 +25,8 @@ bool must_not_continue(Code code) {
 /// more than those of their parents.
 std::uint64_t depth_of(const RunContext& context) {
   const auto dots = static_cast<std::uint64_t>(std::ranges::count(context.id.text(), '.'));
-  return std::max<std::uint64_t>(context.base.depth, context.base.parent_run.empty() ? 0 : std::min(dots, kChildDepthMax));
+  return std::max<std::uint64_t>(context.base.depth,
+                                 context.base.parent_run.empty() ? 0 : std::min(dots, kChildDepthMax));
 }
 
 }  // namespace
@@ -35,11 +36,10 @@ ChildRuns::~ChildRuns() = default;
 
 void ChildRuns::start(const machine::command::StartChild& command) {
   const auto refuse = [&](const Error& error) {
-    context_.feed(
-        machine::fact::ChildNotOpened{.node = command.node,
-                                      .party = party_of(error),
-                                      .error = error.message + (error.hint.empty() ? "" : "; " + error.hint),
-                                      .refused = must_not_continue(error.code)});
+    context_.feed(machine::fact::ChildNotOpened{.node = command.node,
+                                                .party = party_of(error),
+                                                .error = error.message + (error.hint.empty() ? "" : "; " + error.hint),
+                                                .refused = must_not_continue(error.code)});
   };
   const std::uint64_t depth = depth_of(context_) + 1;
   if (depth > kChildDepthMax)

@@ -6,6 +6,7 @@
 #include "engine/deliver.hpp"
 #include "engine/open_run.hpp"
 #include "engine/resume_facts.hpp"
+#include "engine/save.hpp"
 #include "engine/state_edit.hpp"
 #include "text/utf8.hpp"
 
@@ -183,13 +184,14 @@ Result<void> refuse_late(Store& store, Clock& clock, const RunId& run, const Gat
   const StepRecord* record = state.find(gate.step);
   if (record == nullptr || record->due.us == 0 || clock.now() <= record->due) return {};
   PAWL_TRY_ASSIGN(const std::string resume, topmost(store, run));
-  return fail(Error{Code::not_waiting,
-                    fmt::format("the deadline of '{}' in run '{}' passed at {}", gate.step, gate.run, record->due.text()),
-                    {},
-                    {},
-                    0,
-                    Advice::resume,
-                    {.run = resume}});
+  return fail(
+      Error{Code::not_waiting,
+            fmt::format("the deadline of '{}' in run '{}' passed at {}", gate.step, gate.run, record->due.text()),
+            {},
+            {},
+            0,
+            Advice::resume,
+            {.run = resume}});
 }
 
 /// Cancels children first, so that after a crash the run can be cancelled again.

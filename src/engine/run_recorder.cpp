@@ -351,7 +351,8 @@ void RunRecorder::begin(bool light) {
 void RunRecorder::begin(const SaveDraft& draft) {
   const machine::State& state = context_.state;
   const bool alone = state.count(machine::Activity::running) + state.count(machine::Activity::stopping) +
-                         state.count(machine::Activity::child_running) + state.count(machine::Activity::child_stopping) ==
+                         state.count(machine::Activity::child_running) +
+                         state.count(machine::Activity::child_stopping) ==
                      0;
   if (!alone) return saver_->begin(draft);
   context_.loop.post([this, alive = context_.alive, result = saver_->save(draft)]() mutable {

@@ -141,7 +141,8 @@ static Error refusal_error(const machine::command::Finish& finish, const std::st
   switch (finish.refusal) {
     case machine::Refusal::gate:
       return {Code::gate_in_the_way, finish.error, {}, "restore the condition, or start a new run", 0};
-    case machine::Refusal::child: return {Code::workflow_changed, finish.error, {}, {}, 0, Advice::accept_changes, subject};
+    case machine::Refusal::child:
+      return {Code::workflow_changed, finish.error, {}, {}, 0, Advice::accept_changes, subject};
     default: return {Code::items_changed, finish.error, {}, {}, 0, Advice::accept_changes, subject};
   }
 }

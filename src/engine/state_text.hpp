@@ -56,10 +56,10 @@ class StateText {
   std::string head_;  // with the beginning of "steps"
   std::vector<Entry> entries_;
   std::unordered_map<std::string, std::size_t> by_path_;
-  std::vector<std::size_t> touched_;   // indices
-  std::vector<std::uint64_t> sums_;    // a Fenwick tree of the sizes of entries, each with a comma
-  std::vector<std::uint64_t> sizes_;   // the sizes that it contains
-  std::size_t removed_ = 0;            // number of entries that were removed
+  std::vector<std::size_t> touched_;  // indices
+  std::vector<std::uint64_t> sums_;   // a Fenwick tree of the sizes of entries, each with a comma
+  std::vector<std::uint64_t> sizes_;  // the sizes that it contains
+  std::size_t removed_ = 0;           // number of entries that were removed
   std::uint64_t size_ = 0;
 };
 

@@ -37,7 +37,8 @@ void begin_child(Turn& t, Node& node) {
   const std::string older = to_hex(sha256(compact(*with))).substr(0, 16);  // as older programs recorded it
   const std::string hash = to_hex(sha256(compact(*with), "\n", call.file)).substr(0, 16);
   const bool imported = node.record.child_number > 0 && node.record.child_with.empty();
-  if (node.record.child_number == 0 || imported || (node.record.child_with != hash && node.record.child_with != older)) {
+  if (node.record.child_number == 0 || imported ||
+      (node.record.child_with != hash && node.record.child_with != older)) {
     const std::uint64_t number = imported ? node.record.child_number : t.s.records + 1;
     record(t, recorded::ChildBegan{.path = node.path, .number = number, .with_hash = hash});
     label(t, Kind::step_start, Reason::before_step, &node);

@@ -188,11 +188,15 @@ void handle(Turn& t, const fact::RunBegan&) {
 
 void handle(Turn& t, const fact::RunResumed& f) {
   if (t.s.began) return;
+  const bool retries = t.s.status == RunStatus::failed && !f.automatic;
   record(t, recorded::RunResumed{.automatic = f.automatic,
                                  .changes_accepted = f.changes_accepted,
                                  .workflow_hash = t.s.workflow().hash,
                                  .budget = f.budget});
   label(t, Kind::step_start, Reason::before_step, nullptr);
+  // What ran after the failure is open again. Nothing of it starts before that is durable: otherwise, the costs of
+  // another execution that is lost would belong to steps that were over.
+  if (retries) t.s.saving.hold_until = t.s.records;
   start_run(t);
 }
 

@@ -85,8 +85,8 @@ void open_map(Turn& t, Node& node, std::string hash) {
   if (known && node.record.map->items_hash == map.items_hash) return begin_items(t, node);
   if (known && !t.s.changes_accepted) {
     return refuse_run(t, Refusal::items,
-                    fmt::format("the items of '{}' have changed since it started ({} now, {} then)", node.path,
-                                map.total, node.record.map->total));
+                      fmt::format("the items of '{}' have changed since it started ({} now, {} then)", node.path,
+                                  map.total, node.record.map->total));
   }
   if (!known || node.record.map->done.empty()) return record_opened(t, node, {});
   set_activity(t.s, node, Activity::loading);

@@ -223,12 +223,12 @@ struct RunEnded {
 
 using RecordedFact =
     std::variant<recorded::RunBegan, recorded::RunResumed, recorded::StepStarted, recorded::AttemptReported,
-                 recorded::AttemptEnded, recorded::RetryPlanned, recorded::AsideBegan, recorded::StepSettled, recorded::WaitBegan,
-                 recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded, recorded::CircuitOpened,
-                 recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported, recorded::StepsAdded,
-                 recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived, recorded::SignalConsumed,
-                 recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened, recorded::BreakpointReached,
-                 recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded>;
+                 recorded::AttemptEnded, recorded::RetryPlanned, recorded::AsideBegan, recorded::StepSettled,
+                 recorded::WaitBegan, recorded::IterationEnded, recorded::MapOpened, recorded::ItemEnded,
+                 recorded::CircuitOpened, recorded::ChildBegan, recorded::ChildOpened, recorded::ChildReported,
+                 recorded::StepsAdded, recorded::MessageTaken, recorded::EntryAdded, recorded::SignalReceived,
+                 recorded::SignalConsumed, recorded::Decided, recorded::CancelRequested, recorded::ItemsReopened,
+                 recorded::BreakpointReached, recorded::PhaseCompleted, recorded::FinallyBegan, recorded::RunEnded>;
 
 struct Record {
   Timestamp at = {};

@@ -240,9 +240,9 @@ void consider(Turn& t, Node& node) {
   ++scope.active;
   if (!error.empty()) return fail_step(t, node, error, false);
   if (const std::string* gate = reached_gate_in(t.s, node))
-    return refuse_run(t, Refusal::gate,
-                    fmt::format("the changed workflow skips the approval step '{}', which this run has reached: {}",
-                                *gate, *skip));
+    return refuse_run(
+        t, Refusal::gate,
+        fmt::format("the changed workflow skips the approval step '{}', which this run has reached: {}", *gate, *skip));
   settle(t, node, {.status = StepStatus::skipped, .reason = StepReason::skipped, .detail = *skip});
 }
 

@@ -214,7 +214,8 @@ void stop_node(Turn& t, Node& node, Stop why) {
     case Activity::opening_child: {
       if (node.activity == Activity::opening_child && !node.child_sent) break;
       set_activity(t.s, node, Activity::child_stopping);
-      const bool for_good = why == Stop::cancel || (why == Stop::deadline && node.step->on_deadline == OnTimeout::go_on);
+      const bool for_good =
+          why == Stop::cancel || (why == Stop::deadline && node.step->on_deadline == OnTimeout::go_on);
       const auto how = for_good ? command::StopChildHow::cancel : command::StopChildHow::interrupt;
       t.out.push_back(command::StopChild{node.id, how});
       return;

@@ -74,8 +74,9 @@ void take_head(State& s, const RunState& from) {
   s.starts_used.insert(from.starts.begin(), from.starts.end());
   for (const std::string& signal : from.signals) {
     const Json body = parse_json(signal);
-    if (body.is_object()) 
-      s.signals.push_back({text_in(body, "signal"), body.value("payload", Json()), {body.value("sent", std::int64_t{0})}});
+    if (body.is_object())
+      s.signals.push_back(
+          {text_in(body, "signal"), body.value("payload", Json()), {body.value("sent", std::int64_t{0})}});
   }
   s.outputs = from.outputs;
   s.budget = from.budget;

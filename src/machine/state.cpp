@@ -157,7 +157,9 @@ std::vector<bool> later_steps(const Steps& steps, std::size_t index) {
   for (bool more = true; more;) {
     more = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const auto waits = [&](std::size_t before) { return before == index || (before < steps.size() && later[before]); };
+      const auto waits = [&](std::size_t before) {
+        return before == index || (before < steps.size() && later[before]);
+      };
       if (later[i] || !std::ranges::any_of(steps[i].after, waits)) continue;
       later[i] = more = true;
     }
@@ -319,8 +321,8 @@ Result<void> can_grow(const State& s, std::size_t index, const Json& steps) {
   for (const Step& step : added) {
     for (const std::size_t before : step.after) {
       if (before >= known.size() || !later[before]) continue;
-      return fail(Code::step_failed, "the added step '{}' needs '{}', which runs after '{}'", step.id,
-                  known[before].id, known[index].id);
+      return fail(Code::step_failed, "the added step '{}' needs '{}', which runs after '{}'", step.id, known[before].id,
+                  known[index].id);
     }
   }
   return {};

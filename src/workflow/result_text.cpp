@@ -7,16 +7,16 @@
 namespace pawl {
 namespace {
 
-constexpr auto kOfSteps =
-    std::to_array<std::string_view>({"name", "description", "timeout", "total_timeout", "retry", "uses", "cache", "risky",
-                                     "break", "continue_on_error"});
+constexpr auto kOfSteps = std::to_array<std::string_view>({"name", "description", "timeout", "total_timeout", "retry",
+                                                           "uses", "cache", "risky", "break", "continue_on_error"});
 constexpr auto kOfMaps =
     std::to_array<std::string_view>({"parallel", "on_item_failure", "max_failures", "circuit_breaker"});
 constexpr auto kOfLoops = std::to_array<std::string_view>({"max"});
 
 YamlNode without(const YamlNode& map, std::span<const std::string_view> keys) {
   YamlNode out = map;
-  std::erase_if(out.members, [&](const YamlMember& member) { return std::ranges::find(keys, member.key) != keys.end(); });
+  std::erase_if(out.members,
+                [&](const YamlMember& member) { return std::ranges::find(keys, member.key) != keys.end(); });
   return out;
 }
 

@@ -38,7 +38,7 @@ MUTANTS = [
     ("a child is identified by its name", "children.cpp",
      'fmt::format("{}/{}#{}", s.definition->run_uuid, node.path, node.record.child_number)',
      'fmt::format("{}/{}", s.definition->run_uuid, node.path)'),
-    ("a child whose values changed is used on", "children.cpp", " || node.record.child_with != hash)", ")"),
+    ("a child whose values changed is used on", "children.cpp", " || (node.record.child_with != hash && node.record.child_with != older)) {", ") {"),
     ("a start that the machine refused fails the step", "attempts.cpp",
      "  if (f.party == fact::Party::machine) return pause_for_machine(t, *node, f.error);\n  set_activity(t.s, *node, Activity::idle);\n  fail_attempt",
      "  set_activity(t.s, *node, Activity::idle);\n  fail_attempt"),

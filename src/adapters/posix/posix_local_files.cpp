@@ -22,7 +22,8 @@ Result<PosixFd> open_file(const std::string& path, int flags, PosixCall call) {
   return fd;
 }
 
-/// Opens a file for reading. A pipe that nobody writes to would never open, and one that somebody holds open never ends.
+/// Opens a file for reading. A pipe that nobody writes to would never open, and one that somebody holds open never
+/// ends.
 Result<PosixFd> open_to_read(const std::string& path) {
   PosixFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return fail(posix_error(PosixCall::open_existing, errno, path));
