@@ -170,6 +170,7 @@ void World::check_end(const command::Finish& c) {
   for (const auto& other : runs_) {
     if (other->live) return violate(fmt::format("{} still runs after its parent ended", other->key));
   }
+  lost_costs_ = lost_costs_ || !c.everything_saved;  // of steps that the saved state says are over
   if (!c.everything_saved) return;
   if (c.ending == Ending::refused) return violate("the run was refused: " + c.error);
   if (run.status == RunStatus::waiting && waiting_for(*run.state).empty())
@@ -184,7 +185,7 @@ void World::check_end(const command::Finish& c) {
   if (!plain) return;
   // A child that was running beside a failure is opened again, and its last cost counted, when a person resumes the
   // run.
-  const bool all_counted = !lost_children_ && (run.status == RunStatus::completed || runs_.size() == 1);
+  const bool all_counted = !lost_costs_ && (run.status == RunStatus::completed || runs_.size() == 1);
   if (run.state->usage.tokens > spent_tokens_ || (all_counted && run.state->usage.tokens != spent_tokens_))
     return violate(fmt::format("{} tokens were counted, {} were used", run.state->usage.tokens, spent_tokens_));
   const Expected expected = interpret(built_, rejecting_gates(plan_), 0, run.vars);

@@ -385,7 +385,7 @@ void World::finished(SimRun& run, const command::Finish& c) {
     run.left.clear();
   } else {
     run.status = RunStatus::interrupted;
-    lost_children_ = lost_children_ || runs_.size() > 1;
+    lost_costs_ = lost_costs_ || runs_.size() > 1;
   }
   if (run.parent != nullptr) {
     if (!run.parent->live) return;

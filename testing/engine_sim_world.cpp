@@ -208,7 +208,7 @@ void World::crash() {
   for (const auto& run : runs_) {
     if (!run->live) continue;
     const auto& batch = run->state->saving.in_flight;
-    lost_children_ = lost_children_ || (run->state->saving.memory_only && runs_.size() > 1);
+    lost_costs_ = lost_costs_ || run->state->saving.memory_only;
     const bool known = batch && durable_batches_.contains({run->key, batch->id});
     if (batch && !known && below(2) == 0 && !hopeless_) make_durable(*run, *batch);
     run->live = false;

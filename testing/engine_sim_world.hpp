@@ -158,7 +158,7 @@ class World {
   bool inputs_changed_ = false;  // the outputs can differ from the oracle's
   bool rolled_back_ = false;
   bool cancelled_ = false;
-  bool lost_children_ = false;  // an execution could not be saved, and with it the children that it began
+  bool lost_costs_ = false;  // an execution could not be saved, and with it what its attempts cost
   bool accept_changes_ = false;
   bool automatic_ = false;
   bool lost_attempts_ = false;  // by a reaper that died
