@@ -17,7 +17,29 @@ namespace {
 constexpr std::uint64_t kItemBytesMax = 8ULL << 20;
 constexpr std::size_t kBlockBytes = 1U << 20U;
 
+constexpr std::size_t kPlainDigits = 17;  // an integer of so many digits has 64 bits at most
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+/// Returns whether this valid JSON is certainly as `compact` writes it: no blanks between values, nothing escaped, only
+/// ASCII, and no numbers that could be written in another way.
+bool is_compact(std::string_view json) {
+  bool in_text = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '\\' || c < ' ' || c > '~') return false;
+    if (c == '"') in_text = !in_text;
+    if (in_text) continue;
+    if (c == ' ' || c == '.' || c == 'E' || c == '+') return false;
+    if (c == 'e' && i > 0 && is_digit(json[i - 1])) return false;
+    if (c == '-' && i + 1 < json.size() && json[i + 1] == '0') return false;
+    if (is_digit(c) && i >= kPlainDigits && std::ranges::all_of(json.substr(i - kPlainDigits, kPlainDigits), is_digit))
+      return false;
+  }
+  return true;
+}
 
 Json result_line(const Json& data) {
   return {{"index", data.value("index", std::uint64_t{0})},
@@ -44,7 +66,8 @@ Result<machine::fact::ItemsLoaded> ItemSource::read_items(const std::string& pat
       return fail(error);
     }
     hash = to_hex(sha256(hash, *line));
-    hashes->push_back(machine::hash_of_item(Json::parse(*line, nullptr, false)));
+    hashes->push_back(is_compact(*line) ? machine::hash_of_item_text(*line)
+                                        : machine::hash_of_item(Json::parse(*line, nullptr, false)));
   }
   return machine::fact::ItemsLoaded{.hash = "sha256:" + hash, .item_hashes = std::move(hashes)};
 }

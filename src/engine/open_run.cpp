@@ -425,8 +425,10 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, take_run(services.store, request.id, state, recovery));
   if (!recovery.fell_back) {
     PAWL_TRY_ASSIGN(const Restored restored, services.store.restore(request.id, {}));
-    value = parse_json(restored.state);
-    PAWL_TRY_ASSIGN(state, RunState::from_json(value));
+    if (restored.state != recovery.checkpoint.state) {  // somebody continued the run meanwhile
+      value = parse_json(restored.state);
+      PAWL_TRY_ASSIGN(state, RunState::from_json(value));
+    }
     PAWL_TRY(refuse_ended(state, request.id));
     const Result<void> read =
         read_events_after(services.store, request.id, value.value("events", std::uint64_t{0}), recovery);

@@ -52,10 +52,12 @@ Result<void> RunMasks::learn(const SecretSettings& settings, const std::vector<s
   return {};
 }
 
-void RunMasks::mask_data(Json& data) {
+bool RunMasks::mask_data(Json& data) {
   mask_keys_in(data);
+  const MaskCounts before = *counts_;
   mask_event(data, patterns_, *counts_);
   if (!secrets_.empty()) data = Json::parse(masked(compact(data), secrets_), nullptr, false);
+  return !keys_.empty() || !secrets_.empty() || *counts_ != before;
 }
 
 void RunMasks::mask_keys_in(Json& value) {

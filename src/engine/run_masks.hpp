@@ -24,8 +24,8 @@ class RunMasks {
   [[nodiscard]] Result<void> learn(const SecretSettings& settings, const std::vector<std::string>& names,
                                    const std::vector<std::string>& environment, Json vars);
 
-  /// Masks the data of an event, which observers and the store receive.
-  void mask_data(Json& data);
+  /// Masks the data of an event, which observers and the store receive. Returns false if that surely changed nothing.
+  bool mask_data(Json& data);
   /// Masks the values of configured keys in something that is saved.
   void mask_keys_in(Json& value);
   void unmask(Json& value) const { unmask_keys(value, key_values_); }

@@ -68,8 +68,7 @@ bool goes_on(const RunContext& context) {
 }
 
 /// Returns the data of an event as it is stored: with the step, which comes first.
-std::string event_text(const std::string& path, const Json& data) {
-  std::string text = compact(data);
+std::string event_text(const std::string& path, const Json& data, std::string text) {
   if (path.empty()) return text;
   if (data.contains("step")) {
     Json stored = {{"step", path}};
@@ -113,7 +112,7 @@ void RunRecorder::open_saver() {
 }
 
 void RunRecorder::mask_first_events() {
-  for (RunEvent& event : pending_told_) context_.masks.mask_data(event.data);
+  for (RunEvent& event : pending_told_) static_cast<void>(context_.masks.mask_data(event.data));
   for (std::size_t i = 0; i < pending_.size() && i < pending_told_.size(); ++i)
     pending_[i].data = compact(pending_told_[i].data);
 }
@@ -121,7 +120,7 @@ void RunRecorder::mask_first_events() {
 void RunRecorder::pass(std::string_view type, const std::string& step, Json data) {
   if (context_.services.observer == nullptr) return;
   if (!data.is_object()) data = Json::object();
-  context_.masks.mask_data(data);
+  static_cast<void>(context_.masks.mask_data(data));
   context_.services.observer->on_event(
       {context_.id.text(), std::string(type), step, context_.services.clock.now(), std::move(data)});
 }
@@ -138,9 +137,10 @@ void RunRecorder::tell(machine::command::Tell told) {
     details_.erase(details);
   }
   if (!told.lasts) return pass(told.type, told.path, std::move(data));
-  keep_result(told.type, told.path, data);
-  context_.masks.mask_data(data);
-  pending_.push_back({told.type, event_text(told.path, data)});
+  std::string text = compact(data);
+  keep_result(told.type, told.path, data, text);
+  if (context_.masks.mask_data(data)) text = compact(data);
+  pending_.push_back({told.type, event_text(told.path, data, std::move(text))});
   if (told.entry) {
     pending_.back().audited = Audited::yes;
     pending_.back().agent = told.agent;
@@ -154,10 +154,11 @@ void RunRecorder::tell(machine::command::Tell told) {
                              context_.services.clock.now(), std::move(data)});
 }
 
-void RunRecorder::keep_result(const std::string& type, const std::string& map, const Json& data) {
+void RunRecorder::keep_result(const std::string& type, const std::string& map, const Json& data,
+                              const std::string& text) {
   if (type == event_type::kMapStarted) results_.begin(map);
   if (type != event_type::kItemCompleted && type != event_type::kItemFailed) return;
-  results_.add(map, data.value("index", std::uint64_t{0}), compact(data));
+  results_.add(map, data.value("index", std::uint64_t{0}), text);
 }
 
 std::uint64_t RunRecorder::event_of(std::uint64_t record) const {

@@ -70,7 +70,7 @@ class RunRecorder {
   [[nodiscard]] Result<void> open_again();
   [[nodiscard]] bool settle_doubt();
   void make_whole();
-  void keep_result(const std::string& type, const std::string& map, const Json& data);
+  void keep_result(const std::string& type, const std::string& map, const Json& data, const std::string& text);
   void tell_durable(bool light);
   void tell_saved(const Saved& saved);
   void pass(std::string_view type, const std::string& step, Json data);

@@ -380,8 +380,9 @@ bool has_attempts(const Step& step) {
   return std::holds_alternative<RunCommand>(step.work) || std::holds_alternative<CallHandler>(step.work);
 }
 
-std::uint64_t hash_of_item(const Json& item) {
-  const Sha256 hash = sha256(compact(item));
+std::uint64_t hash_of_item(const Json& item) { return hash_of_item_text(compact(item)); }
+std::uint64_t hash_of_item_text(std::string_view compact_json) {
+  const Sha256 hash = sha256(compact_json);
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < 8; ++i) value = value << 8U | hash[i];
   return value;

@@ -329,6 +329,7 @@ void drop_inner(State& s, Node& node);
 /// Returns whether the step has attempts of its own.
 [[nodiscard]] bool has_attempts(const Step& step);
 [[nodiscard]] std::uint64_t hash_of_item(const Json& item);
+[[nodiscard]] std::uint64_t hash_of_item_text(std::string_view compact_json);
 
 template <class Visit>
 void for_each_node(State& s, ScopeId id, const Visit& visit) {

@@ -20,6 +20,17 @@ YamlNode without(const YamlNode& map, std::span<const std::string_view> keys) {
   return out;
 }
 
+bool has_any(const YamlNode& map, std::span<const std::string_view> keys) {
+  return std::ranges::any_of(
+      map.members, [&](const YamlMember& member) { return std::ranges::find(keys, member.key) != keys.end(); });
+}
+
+/// Returns whether there is nothing to leave out: most steps have no such key and contain no other steps.
+bool is_plain(const YamlNode& step) {
+  constexpr auto kContaining = std::to_array<std::string_view>({"map", "loop", "steps", "on_failure", "reduce"});
+  return !step.is_map() || (!has_any(step, kOfSteps) && !has_any(step, kContaining));
+}
+
 YamlPtr of_step(const YamlNode& step) {
   if (!step.is_map()) return std::make_shared<const YamlNode>(step);
   auto out = std::make_shared<YamlNode>(without(step, kOfSteps));
@@ -39,6 +50,8 @@ YamlPtr of_step(const YamlNode& step) {
 
 }  // namespace
 
-std::string text_for_result(const YamlNode& step) { return canonical_text(*of_step(step)); }
+std::string text_for_result(const YamlNode& step, const std::string& whole) {
+  return is_plain(step) ? whole : canonical_text(*of_step(step));
+}
 
 }  // namespace pawl

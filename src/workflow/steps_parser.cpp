@@ -291,13 +291,14 @@ Step StepsParser::step(const StepEntry& entry, const std::string& id, const View
     return step;
   }
   if (entry.use) {
-    step.definition_hash =
-        to_hex(sha256("template ", canonical_text(*entry.use->step), canonical_text(*entry.use->definition)));
-    step.result_hash = to_hex(
-        sha256("result of template ", text_for_result(*entry.use->step), canonical_text(*entry.use->definition)));
+    const std::string text = canonical_text(*entry.use->step);
+    const std::string definition = canonical_text(*entry.use->definition);
+    step.definition_hash = to_hex(sha256("template ", text, definition));
+    step.result_hash = to_hex(sha256("result of template ", text_for_result(*entry.use->step, text), definition));
   } else {
-    step.definition_hash = to_hex(sha256(canonical_text(*entry.node), view.inputs_text));
-    step.result_hash = to_hex(sha256("result ", text_for_result(*entry.node), view.inputs_text));
+    const std::string text = canonical_text(*entry.node);
+    step.definition_hash = to_hex(sha256(text, view.inputs_text));
+    step.result_hash = to_hex(sha256("result ", text_for_result(*entry.node, text), view.inputs_text));
   }
   const Fields fields(*entry.node, language::kStep, fmt::format("step '{}'", id), reader_.faults());
   const auto kind_key = kind(fields);
