@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 namespace pawl {
 namespace {
 
@@ -9,6 +11,14 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+/// Other names can't be used in a shell.
+bool is_variable_name(std::string_view name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  return !name.empty() && !(name.front() >= '0' && name.front() <= '9') && std::ranges::all_of(name, fits);
 }
 
 }  // namespace
@@ -52,20 +62,26 @@ Result<Json> set_arguments(std::vector<std::string>& environment, const ShellCom
   return values;
 }
 
-std::vector<std::string> parse_env_file(std::string_view text) {
+Result<std::vector<std::string>> parse_env_file(std::string_view text, const std::string& path) {
   std::vector<std::string> entries;
-  while (!text.empty()) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     std::string_view line = trimmed(text.substr(0, end));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     if (line.starts_with("export ")) line = trimmed(line.substr(7));
+    if (line.empty() || line.front() == '#') continue;
     const std::size_t equals = line.find('=');
-    if (line.empty() || line.front() == '#' || equals == std::string_view::npos || equals == 0) continue;
+    const std::string_view name = trimmed(line.substr(0, equals));
+    if (equals == std::string_view::npos || !is_variable_name(name)) {
+      return fail(Error{Code::invalid_variable, "this line is not NAME=VALUE", fmt::format("{}:{}", path, number),
+                        "write NAME=VALUE with a name of letters, digits and underscores, or begin a comment with #",
+                        0});
+    }
     std::string_view value = trimmed(line.substr(equals + 1));
     const bool quoted =
         value.size() >= 2 && (value.front() == '"' || value.front() == '\'') && value.back() == value.front();
     if (quoted) value = value.substr(1, value.size() - 2);
-    entries.push_back(std::string(trimmed(line.substr(0, equals))) + "=" + std::string(value));
+    entries.push_back(std::string(name) + "=" + std::string(value));
   }
   return entries;
 }

@@ -23,7 +23,7 @@ void set_entry(std::vector<std::string>& environment, std::string entry);
                                          const Names& names);
 
 /// Parses the NAME=value lines of an env file. Skips empty lines and comments (#), and removes `export ` and one pair
-/// of quotes around the value. Executes nothing.
-[[nodiscard]] std::vector<std::string> parse_env_file(std::string_view text);
+/// of quotes around the value. Executes nothing. Fails with invalid_variable, and names the line.
+[[nodiscard]] Result<std::vector<std::string>> parse_env_file(std::string_view text, const std::string& path);
 
 }  // namespace pawl

@@ -84,9 +84,10 @@ Result<void> Executor::make_environment() {
   const ExecutionServices& services = context_.services;
   std::vector<std::string> entries = services.environment;
   for (const std::string& file : context_.workflow->env_files) {
-    PAWL_TRY_ASSIGN(const std::string text,
-                    services.files.read(services.files.absolute(file, context_.base.working_dir), 1U << 20U));
-    for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
+    const std::string path = services.files.absolute(file, context_.base.working_dir);
+    PAWL_TRY_ASSIGN(const std::string text, services.files.read(path, 1U << 20U));
+    PAWL_TRY_ASSIGN(std::vector<std::string> read, parse_env_file(text, path));
+    for (std::string& entry : read) set_entry(entries, std::move(entry));
   }
   const machine::State& state = context_.state;
   const machine::StateNames names(state, machine::scope_at(state, state.top), nullptr);

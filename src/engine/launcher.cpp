@@ -122,10 +122,10 @@ Result<std::vector<std::string>> Launcher::environment_of(const Attempt& attempt
   const machine::StateNames names(context_.state, context_.scope_of(node), &node);
   std::vector<std::string> entries = context_.environment;
   for (const std::string& file : node.step->env_files) {
-    PAWL_TRY_ASSIGN(
-        const std::string text,
-        context_.services.files.read(context_.services.files.absolute(file, context_.base.working_dir), 1 << 20));
-    for (std::string& entry : parse_env_file(text)) set_entry(entries, std::move(entry));
+    const std::string path = context_.services.files.absolute(file, context_.base.working_dir);
+    PAWL_TRY_ASSIGN(const std::string text, context_.services.files.read(path, 1 << 20));
+    PAWL_TRY_ASSIGN(std::vector<std::string> read, parse_env_file(text, path));
+    for (std::string& entry : read) set_entry(entries, std::move(entry));
   }
   for (const auto& [name, value] : node.step->env) {
     PAWL_TRY_ASSIGN(const std::string text, value.render(names));
@@ -289,15 +289,15 @@ void Launcher::process_ended(const Shared& attempt, const ProcessEnd& end) {
   } else if (*report) {
     result.report = std::move(**report);
   }
-  if (!report || *report) recorder_.remove_when_durable(attempt->stems.work + ".result");
+  attempt->has_report = !report || *report;
   if (end.how == ProcessEnd::How::not_started) {
-    attempts_.erase(command.node);
+    over(attempt);
     if (end.fault == Fault::machine) trouble_ = Error{Code::process_failed, end.error, {}, {}, 0};
     return context_.feed(machine::fact::AttemptNotStarted{
         .node = command.node, .start = command.start, .party = party_of(end.fault), .error = end.error});
   }
   if (lost) {
-    attempts_.erase(command.node);
+    over(attempt);
     tell_report(command.path, result.report);
     return context_.feed(machine::fact::AttemptLost{command.node, command.start, report_of(result.report)});
   }
@@ -322,7 +322,7 @@ void Launcher::process_ended(const Shared& attempt, const ProcessEnd& end) {
   const auto then = [this, attempt, told = std::move(told),
                      fact = std::move(fact)](const std::optional<Worktrees::Trouble>& trouble) mutable {
     if (trouble && trouble->machine) {
-      attempts_.erase(attempt->command.node);
+      over(attempt);
       return context_.feed(
           machine::fact::AttemptLost{attempt->command.node, attempt->command.start, std::move(fact.report)});
     }
@@ -372,6 +372,12 @@ std::optional<machine::Report> Launcher::next_part(const Shared& attempt, StepRe
   return machine::Report{.usage = report.usage, .confidence = report.confidence};
 }
 
+/// Called when the end of the attempt is fed: only then is what it reported in the next save.
+void Launcher::over(const Shared& attempt) {
+  if (attempt->has_report) recorder_.remove_when_durable(attempt->stems.work + ".result");
+  attempts_.erase(attempt->command.node);
+}
+
 void Launcher::ended(const Shared& attempt, StepReport report, machine::fact::AttemptEnded fact) {
   const machine::command::StartAttempt& command = attempt->command;
   if (std::optional<machine::Report> apart = next_part(attempt, report)) {
@@ -381,7 +387,7 @@ void Launcher::ended(const Shared& attempt, StepReport report, machine::fact::At
         });
     return context_.feed(machine::fact::AttemptReported{command.node, command.start, std::move(*apart)});
   }
-  attempts_.erase(command.node);
+  over(attempt);
   tell_report(command.path, report);
   fact.node = command.node;
   fact.start = command.start;

@@ -41,6 +41,7 @@ class Launcher {
     std::uint64_t report_bytes = 0;  // read until now
     bool stopping = false;
     bool told_confidence = false;
+    bool has_report = false;  // a file that stays until what it says is durable
     EventLoop::TimerId grace = 0;
   };
   using Shared = std::shared_ptr<Attempt>;
@@ -54,6 +55,7 @@ class Launcher {
   void open_outputs(Attempt& attempt, const Capture& capture, ProcessSpec& spec);
   void not_started(const Shared& attempt, const Error& error);
   void process_ended(const Shared& attempt, const ProcessEnd& end);
+  void over(const Shared& attempt);
   void ended(const Shared& attempt, StepReport report, machine::fact::AttemptEnded fact);
   [[nodiscard]] std::optional<machine::Report> next_part(const Shared& attempt, StepReport& report);
   void tell_report(const std::string& path, const StepReport& report);

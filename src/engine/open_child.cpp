@@ -35,6 +35,7 @@ Result<OpenedChild> continue_child(const ExecutionServices& services, const RunI
   }
   ResumeRequest request{.id = id};
   request.changes = services.child_changes;
+  request.by_parent = true;
   PAWL_TRY_ASSIGN(Resumption resumed, open_resume(services, request));
   opened.run = std::make_unique<OpenedRun>(std::move(resumed.run));
   return opened;

@@ -355,6 +355,22 @@ bool counts_as_recovery(const RunState& state) {
   return state.status == RunStatus::running || state.status == RunStatus::failed;
 }
 
+/// The costs of a child count towards the budget of its parent.
+Result<void> check_parents_budget(Store& store, const ResumeRequest& request, const RunState& state) {
+  if (request.by_parent || request.cancel || state.parent_run.empty()) return {};
+  PAWL_TRY_ASSIGN(const RunId id, RunId::parse(state.parent_run));
+  const Result<RunState> parent = load_whole_state(store, id);
+  if (!parent || !parent->limits.reached(parent->usage)) return {};
+  return fail(
+      Error{Code::budget_reached,
+            fmt::format("the budget of run {}, which run {} belongs to, is exceeded", id.text(), request.id.text()),
+            {},
+            {},
+            0,
+            Advice::raise_budget,
+            {.run = id.text()}});
+}
+
 Result<void> check_automatic(const ResumeRequest& request, const RunState& state) {
   if (request.by != ResumedBy::automatic || !counts_as_recovery(state)) return {};
   if (state.automatic_resumes < request.automatic_max) return {};
@@ -421,6 +437,7 @@ Result<Resumption> try_resume(const ExecutionServices& services, const ResumeReq
   PAWL_TRY_ASSIGN(RunState state, state_in(value, request.id));
   PAWL_TRY(refuse_ended(state, request.id));
   PAWL_TRY(check_automatic(request, state));
+  PAWL_TRY(check_parents_budget(services.store, request, state));
   if (recovery.fell_back) PAWL_TRY(check_reruns(request, recovery, state));
   PAWL_TRY_ASSIGN(std::unique_ptr<RunWriter> writer, take_run(services.store, request.id, state, recovery));
   if (!recovery.fell_back) {

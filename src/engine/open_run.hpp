@@ -47,6 +47,7 @@ struct ResumeRequest {
   Reruns reruns = Reruns::refuse;
   BadEvents bad_events = BadEvents::refuse;  // skip: only if steps may run again
   std::uint32_t automatic_max = UINT32_MAX;  // automatic resumes in a row
+  bool by_parent = false;                    // a run that its parent continues; the parent looks after the budget
   std::optional<std::string> cancel = {};    // the reason: only the `finally` steps run, and the run is cancelled
 };
 

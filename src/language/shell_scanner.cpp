@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kNestingMax = 64;
 constexpr const char* kUseEnv = "pass the value in `env:` and use \"$NAME\"";
+// Arithmetic evaluates the value of a variable, too, so only a number may be passed.
+constexpr const char* kUseNumber = "pass a number in `env:`, for example N: \"${number(vars.n)}\", and use $N";
 
 bool is_blank(const Unit& unit) { return unit.is(' ') || unit.is('\t'); }
 
@@ -23,7 +25,8 @@ bool is_meta(const Unit& unit) {
 }  // namespace
 
 Error Scanner::fault(std::size_t offset, std::string message) const {
-  return fault(offset, std::move(message), kUseEnv);
+  const char* const hint = message.find("arithmetic") == std::string::npos ? kUseEnv : kUseNumber;
+  return fault(offset, std::move(message), hint);
 }
 
 Error Scanner::fault(std::size_t offset, std::string message, std::string hint) const {

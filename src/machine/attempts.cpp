@@ -51,7 +51,8 @@ void launch(Turn& t, Node& node) {
   const command::StartAttempt start{node.id, node.path, node.record.starts, node.record.attempts + 1,
                                     t.s.definition->run_uuid + "/" + node.path};
   arm_timeouts(t, node);
-  if (item_begins || all_durable(t.s)) {
+  const bool is_durable = t.s.saving.durable > 0;  // the run: otherwise, another one with its name may begin it again
+  if ((item_begins && is_durable) || all_durable(t.s)) {
     set_activity(t.s, node, Activity::running);
     t.out.push_back(start);
     return;

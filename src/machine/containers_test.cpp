@@ -266,5 +266,19 @@ TEST_F(MachineTest, RunsOfOlderProgramsResume) {
   EXPECT_EQ(s.usage.tokens, 9U);
 }
 
+/// An output that is loaded when the end of the run is recorded leads to nothing more.
+TEST_F(MachineTest, NothingIsRecordedAfterTheEndOfTheRun) {
+  Step m = map_of("m", {0}, {handler("a")});
+  sequential({m, handler("b")});
+  begin();
+  end("m[0].a");
+  feed(fact::Interrupted{"SIGTERM"});
+  end("b", 143);
+  ASSERT_TRUE(finish());
+  const std::size_t before = journal.size();
+  feed(fact::OutputLoaded{.node = at("m").id, .output = json("[]")});
+  EXPECT_EQ(journal.size(), before);
+}
+
 }  // namespace
 }  // namespace pawl::machine

@@ -85,6 +85,13 @@ void timer_of_node(Turn& t, Node& node, TimerKind kind) {
   }
 }
 
+/// What was asked for and is loaded only when the end of the run is recorded: nothing may be recorded after it.
+bool is_late_answer(const Fact& fact) {
+  return std::holds_alternative<fact::OutputLoaded>(fact) || std::holds_alternative<fact::ItemLoaded>(fact) ||
+         std::holds_alternative<fact::ItemsLoaded>(fact) || std::holds_alternative<fact::FinishedLoaded>(fact) ||
+         std::holds_alternative<fact::CacheAnswered>(fact) || std::holds_alternative<fact::ItemsMerged>(fact);
+}
+
 }  // namespace
 
 void handle(Turn& t, const fact::TimerDue& f) {
@@ -108,7 +115,7 @@ void handle(Turn& t, const fact::TimerDue& f) {
 
 std::vector<Command> step(State& s, const Fact& fact, Timestamp now) {
   Turn t{.s = s, .now = std::max(now, s.last_at)};
-  if (s.finished) return {};
+  if (s.finished || (s.finishing && is_late_answer(fact))) return {};
   const bool linger_over = std::holds_alternative<fact::TimerDue>(fact) && s.saving.soon != TimerId::none &&
                            std::get<fact::TimerDue>(fact).timer == s.saving.soon;
   const bool message = std::holds_alternative<fact::MessageArrived>(fact);
@@ -118,6 +125,7 @@ std::vector<Command> step(State& s, const Fact& fact, Timestamp now) {
     run_tasks(t);
     check_run(t);
   } while (!t.tasks.empty());
+  if (!s.early_decisions.empty()) refuse_lost_decisions(t);
   save_if_needed(t, linger_over);
   return std::move(t.out);
 }

@@ -55,6 +55,20 @@ void decide(Turn& t, const fact::MessageArrived& m) {
   fail_step(t, *node, m.text.empty() ? "rejected" : "rejected: " + m.text, false, StepReason::rejected);
 }
 
+/// A decision may wait for a gate to ask again that then disappears with the changed items around it.
+void refuse_lost_decisions(Turn& t) {
+  auto& early = t.s.early_decisions;
+  for (auto at = early.begin(); at != early.end();) {
+    if (find_node(t.s, at->first) != nullptr) {
+      ++at;
+      continue;
+    }
+    for (const fact::MessageArrived& m : at->second)
+      refuse(t, m, fmt::format("'{}' is not waiting for approval any more", m.path));
+    at = early.erase(at);
+  }
+}
+
 namespace {
 
 void receive_signal(Turn& t, const fact::MessageArrived& m) {

@@ -162,6 +162,7 @@ void reduce_ended(Turn& t, Node& node, Scope& scope);
 void begin_child(Turn& t, Node& node);
 void begin_gate(Turn& t, Node& node);
 void decide(Turn& t, const fact::MessageArrived& m);
+void refuse_lost_decisions(Turn& t);
 void begin_sleep(Turn& t, Node& node);
 /// Returns whether the step waits, and its deadline had passed at this time.
 [[nodiscard]] bool is_late(const Node& node, Timestamp sent);

@@ -93,7 +93,7 @@ class Check {
     if (kind_ == "approve" && fields_.find("retry") != nullptr && (on_timeout == nullptr || on_timeout->text != "fail"))
       without_effect("retry", "'retry' has no effect on 'approve' without 'on_timeout: fail'",
                      "only a gate that fails by its timeout is tried again");
-    if (view.is_item && fields_.find("break") != nullptr)
+    if (view.map_frame && fields_.find("break") != nullptr)
       without_effect("break", "'break' has no effect on the steps of a map", "write it on the map, or remove it");
     if (const YamlNode* loop = fields_.find("loop"); loop != nullptr && loop->is_map()) look_at_loop(*loop);
   }
