@@ -280,5 +280,48 @@ TEST_F(MachineTest, NothingIsRecordedAfterTheEndOfTheRun) {
   EXPECT_EQ(journal.size(), before);
 }
 
+/// What was begun before the map had too many failures continues after a crash, and nothing else does.
+TEST_F(MachineTest, AStoppedMapFinishesTheItemsThatWereBegun) {
+  Step m = map_of("m", {1, 2, 3}, {handler("a"), handler("b")});
+  std::get<Map>(m.work).parallel = 2;
+  std::get<Map>(m.work).max_failures = 0;
+  sequential({m});
+  begin();
+  end("m[1].a");
+  end("m[0].a", 1);
+  wait(Milliseconds(10));  // until the failure is saved
+  crash_and_resume(true);
+  EXPECT_EQ(started(), Paths{"m[1].b"});
+}
+
+TEST_F(MachineTest, ARunThatFailsDoesNotWaitForALargerBudget) {
+  workflow.budget.tokens = 10;
+  sequential({handler("a"), handler("b")});
+  begin();
+  end("a", 1, {}, {.usage = {.tokens = 20}});
+  ASSERT_TRUE(finish());
+  EXPECT_EQ(finish()->status, RunStatus::failed);
+}
+
+/// Results of a map are loaded when something uses them. What a gate shows must not depend on that.
+TEST_F(MachineTest, TheBindingOfAGateDoesNotDependOnWhatIsInMemory) {
+  stays = true;
+  Step uses = handler("h");
+  uses.when = expression("steps.m.output != null");
+  workflow.steps = {map_of("m", {1}, {handler("a")}), uses, gate("g")};
+  workflow.steps[1].after = {0};
+  workflow.steps[2].after = {0, 1};
+  begin();
+  end("m[0].a");
+  for (const auto& load : all<command::LoadOutput>())
+    feed(fact::OutputLoaded{.node = load.node, .output = json(R"([{"index":0}])")});
+  end("h");
+  ASSERT_EQ(all<command::Ask>().size(), 1U);
+  const std::string before = all<command::Ask>()[0].binding;
+  crash_and_resume();
+  ASSERT_EQ(all<command::Ask>().size(), 1U);
+  EXPECT_EQ(all<command::Ask>()[0].binding, before);
+}
+
 }  // namespace
 }  // namespace pawl::machine
