@@ -5,8 +5,9 @@
 
 Four processes save, one runs workflows, one prunes, one erases and removes runs, one backs up and checks. For every minute,
 the size of the store without audit trails and tombstones and its journals (the average of several samples, because journals
-grow and shrink by 4 MiB) and the time of a save are measured. At the end, everything acknowledged must be there, and the
-last minutes must be within 20 % of minute five.
+grow and shrink by 4 MiB) and the time of a save are measured. Beside them, a control saves into a store that is new every
+minute: it shows how fast the machine was. At the end, everything acknowledged must be there, and the last minutes must be
+within 20 % of minute five; the times of saves are compared relative to the control.
 """
 import argparse
 import hashlib
@@ -27,6 +28,7 @@ SAVES_OF_A_RUN = 60
 RUNS_AT_ONCE = 24  # older ones are erased or removed
 KILL_EVERY_S = 0.4
 SAMPLE_EVERY_S = 4
+CONTROL_EVERY_S = 0.1
 PATIENCE_S = 120
 ALLOWED_GROWTH = 1.2
 WORKFLOW = """\
@@ -39,6 +41,11 @@ steps:
   - { id: two, run: 'sleep 0.1; echo "${run.id} two" >> log' }
   - { id: three, run: 'echo "${run.id} three" >> log' }
 """
+
+
+def part_ms(times, share):
+    """Returns the time, in milliseconds, that this share of the sorted times does not exceed."""
+    return times[min(len(times) - 1, int(len(times) * share))] * 1000 if times else 0.0
 
 
 class Run:
@@ -55,7 +62,7 @@ class Week:
         self.lock = threading.Lock()
         self.dice = random.Random(options.seed)
         self.processes = {}  # worker -> process that may be killed
-        self.runs, self.workflows, self.times, self.problems = {}, {}, [], []
+        self.runs, self.workflows, self.times, self.control_times, self.problems = {}, {}, [], [], []
         self.counts = dict.fromkeys(("saves", "kills", "prunes", "erased", "removed", "workflows", "backups", "checks"), 0)
         self.stop = threading.Event()
         self.has_backup = " backup " in self.pawl("--help").stdout.decode()
@@ -190,6 +197,18 @@ class Week:
             self.counts["checks"] += 1
         self.stop.wait(1)
 
+    def control(self):
+        """Saves into new stores, which nobody else uses and nothing has grown in."""
+        body = json.dumps({"log": ["%0200x" % self.dice.getrandbits(800) for _ in range(10)]}).encode()
+        while not self.stop.is_set():
+            store, until = self.folder / "control", time.monotonic() + 60
+            while not self.stop.wait(CONTROL_EVERY_S) and time.monotonic() < until:
+                began = time.monotonic()
+                self.expect(self.pawl("save", "control", stdin=body, store=store))
+                with self.lock:
+                    self.control_times.append(time.monotonic() - began)
+            shutil.rmtree(store, ignore_errors=True)
+
     def repeat(self, work, worker):
         dice, turn = random.Random(self.options.seed * 100 + worker), 0
         while not self.stop.is_set():
@@ -225,23 +244,24 @@ class Week:
             samples.append(self.disk_use())
         with self.lock:
             times, self.times = sorted(self.times), []
-        at = lambda share: times[min(len(times) - 1, int(len(times) * share))] * 1000 if times else 0.0  # noqa: E731
+            control, self.control_times = sorted(self.control_times), []
         means = {what: statistics.mean(sample[what] for sample in samples) for what in samples[0]}
-        return {**means, "p50": at(0.5), "p99": at(0.99), "saves": len(times)}
+        return {**means, "p50": part_ms(times, 0.5), "p99": part_ms(times, 0.99), "saves": len(times),
+                "relative": part_ms(times, 0.99) / max(part_ms(control, 0.99), 1e-9), "control": part_ms(control, 0.99)}
 
     def work(self):
         jobs = [self.saver] * 4 + [self.runner, self.pruner, self.remover, self.keeper]
         threads = [threading.Thread(target=self.repeat, args=(job, worker)) for worker, job in enumerate(jobs)]
-        threads.append(threading.Thread(target=self.kill_some))
+        threads += [threading.Thread(target=self.kill_some), threading.Thread(target=self.control)]
         for thread in threads:
             thread.start()
         rows = []
-        print("| Minute | Size | Audit trails and tombstones | Journals | Saves | p50 of a save | p99 of a save |\n|---|---|---|---|---|---|---|", flush=True)
+        print("| Minute | Size | Audit trails and tombstones | Journals | Saves | p50 of a save | p99 of a save | p99 of the control |\n|---|---|---|---|---|---|---|---|", flush=True)
         end = time.monotonic() + self.options.minutes * 60
         while time.monotonic() < end and len(self.problems) < 20:
             row = self.measure_minute(end)
             rows.append(row)
-            print(f"| {len(rows)} | {row['size'] / 2**20:.1f} MiB | {row['proofs'] / 2**20:.1f} MiB | {row['journals']:.1f} | {row['saves']} | {row['p50']:.1f} ms | {row['p99']:.1f} ms |", flush=True)
+            print(f"| {len(rows)} | {row['size'] / 2**20:.1f} MiB | {row['proofs'] / 2**20:.1f} MiB | {row['journals']:.1f} | {row['saves']} | {row['p50']:.1f} ms | {row['p99']:.1f} ms | {row['control']:.1f} ms |", flush=True)
         self.stop.set()
         for thread in threads:
             thread.join()
@@ -253,9 +273,9 @@ class Week:
         """Compares the last five minutes with the five around minute five."""
         if len(rows) < 12:
             return
-        for what in ("size", "journals", "p99"):
+        for what in ("size", "journals", "relative"):
             early, late = (statistics.median(row[what] for row in part) for part in (rows[2:7], rows[-5:]))
-            print(f"{what}: {early:.1f} around minute five, {late:.1f} at the end ({late / max(early, 1e-9):.2f} x)")
+            print(f"{'p99 of a save to that of the control' if what == 'relative' else what}: {early:.1f} around minute five, {late:.1f} at the end ({late / max(early, 1e-9):.2f} x)")
             if late > early * ALLOWED_GROWTH:
                 self.problem(f"{what} grew from {early:.1f} to {late:.1f}")
 
