@@ -96,7 +96,7 @@ MUTANTS = [
      "      if (!may_launch(t, *node)) {", "      if (t.s.saving.given_up) {"),
     ("children do not pause with the budget", "ending.cpp", "    t.out.push_back(command::PauseChild{id});\n", ""),
     ("a step starts before the completion before it is durable", "attempts.cpp",
-     "  if ((item_begins && is_durable) || all_durable(t.s)) {", "  if (item_begins || t.s.records > 0) {"),
+     "  if ((item_begins && is_durable) || all_durable(t.s)) {", "  if (item_begins || is_durable || t.s.records > 0) {"),
     ("a repeated save has a new id", "saving.cpp",
      "  saving.waits = false;\n  send_batch(t);", "  saving.waits = false;\n  SaveBatch other = *saving.in_flight;\n  other.id = ++saving.batches;\n"
      "  saving.in_flight = std::make_shared<const SaveBatch>(other);\n  send_batch(t);"),
@@ -127,7 +127,8 @@ MUTANTS = [
      " || record.reason == StepReason::rejected) return true;", ") return true;"),
     ("finally repeats under the same key", "ending.cpp",
      "  if (s.finally_number == 0 || s.worked_since_finally)", "  if (s.finally_number == 0)"),
-    ("a cancellation is forgotten by a crash", "ending.cpp", "  if (s.cancel_requested) {", "  if (s.cancel_requested && s.finishing) {"),
+    ("a cancellation is forgotten by a crash", "ending.cpp",
+     "    s.hold = Hold::cancel;\n", "    if (s.finishing) s.hold = Hold::cancel;\n"),
 ]
 
 
