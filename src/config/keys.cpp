@@ -179,7 +179,7 @@ std::vector<ConfigKey> performance_keys() {
       {.section = "performance",
        .names = {{"async_writes"}},
        .type = ConfigType::boolean,
-       .about = "create new runs with durability async: a crash of the machine can lose the last 0.1 s",
+       .about = "create new runs with durability async: a crash of the program or the machine can lose the last 0.1 s",
        .get = [](const S& s) { return Json(s.performance.async_writes); },
        .set = [](S& s, const Json& v) { s.performance.async_writes = v; }},
       {.section = "performance",
