@@ -37,7 +37,7 @@ Result<Json> captured_output(const Capture& capture, ProcessResult& result) {
   return lines_of(std::move(text));
 }
 
-/// Returns what a failed command printed, for the steps after it; null if that is not what `capture` asks for.
+/// Returns the captured output of a failed command, for later steps. Null if it is not in the format of `capture`.
 Json output_of_failure(const Capture& capture, ProcessResult& result) {
   if (capture.format == CaptureFormat::none) return {};
   return captured_output(capture, result).value_or(Json());

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kItemBytesMax = 8ULL << 20;
 constexpr std::size_t kBlockBytes = 1U << 20U;
 
-constexpr std::size_t kPlainDigits = 17;  // an integer of so many digits has 64 bits at most
+constexpr std::size_t kPlainDigits = 17;  // integers with at most this many digits fit into 64 bits
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

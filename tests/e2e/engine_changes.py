@@ -129,6 +129,14 @@ def steps_that_need_later_ones_are_not_added(case):
     holds(case.pawl("show", "r", "--events", "--json").stdout + said.stdout, "runs after 'a'")
 
 
+def items_are_recognised_however_they_are_written(case):
+    """An item has the same hash whether its line is as Pawl writes JSON or not: floats, exponents, escapes, blanks."""
+    lines = ['{"a":1}', '{ "a" : 1 }', "1.50", "1e2", "1E2", "-0", "-0.0", "-7", '"\\u0061"', '"\u00e9"', '"a b"', "123456789012345678", "true", "null", '[1,[2.0]]', '{"e":"1e5"}']
+    case.write("items.jsonl", "\n".join(lines) + "\n")
+    case.run("steps: [{id: m, map: {items_from: items.jsonl, parallel: 3}, steps: [{id: s, run: 'echo x >> log'}]}]\n")
+    equal(len(case.log()), len(lines))
+
+
 # Deadlines.
 
 def what_comes_after_the_deadline_is_too_late(case):

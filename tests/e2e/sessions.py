@@ -4,10 +4,10 @@ from workflow_case import equal, holds, run_tests
 
 
 def a_session_is_resumed_run_by_run(case):
-    case.write("w.yaml", "name: w\nvars: { n: null }\nsteps:\n  - id: a\n    run: 'echo ${vars.n} >> log; test -e mended'\n")
+    case.write("w.yaml", "name: w\nvars: { n: null }\nsteps:\n  - id: a\n    run: 'echo ${vars.n} >> log; test -e fixed'\n")
     for number in ("1", "2", "3"):
         case.pawl("run", "w.yaml", "--run-id", f"w{number}", "--session", "night" if number != "3" else "day", "--var", f"n={number}", status=1)
-    case.write("mended", "")
+    case.write("fixed", "")
     done = case.pawl("resume", "--session", "night", status=0)
     holds(done.stderr, "resuming w1", "resuming w2", "session night: 2 of 2 runs resumed: w1 completed, w2 completed")
     equal(case.log(), ["1", "2", "3", "1", "2"])
@@ -16,12 +16,12 @@ def a_session_is_resumed_run_by_run(case):
 
 
 def a_session_counts_only_those_that_went_on(case):
-    case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e mended'\n")
+    case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e fixed'\n")
     case.pawl("run", "w.yaml", "--run-id", "w1", "--session", "night", status=1)
     case.write("x.yaml", "name: x\nsteps:\n  - id: a\n    run: 'test -e never'\n")
     case.pawl("run", "x.yaml", "--run-id", "x1", "--session", "night", status=1)
     case.pawl("run", "w.yaml", "--run-id", "w2", "--session", "night", status=1)
-    case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e mended || exit 1'\n")
+    case.write("w.yaml", "name: w\nsteps:\n  - id: a\n    run: 'test -e fixed || exit 1'\n")
     done = case.pawl("resume", "--session", "night")
     holds(done.stderr, "pawl: PAWL-0208: the workflow has changed since the run was started:\n", "\npawl: undo the change, or continue with the changed workflow: pawl resume w2 --accept-changes\n",
           "session night: 1 of 3 runs resumed: w1 was not resumed (PAWL-0208), x1 failed, w2 was not resumed (PAWL-0208)\n")
